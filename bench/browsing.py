@@ -25,7 +25,7 @@ from howsure.services.host.context import Host
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 from howsure.web.app import create_pages
-from howsure.web.caches import ResultCache
+from howsure.web.routes import ResultCache
 
 ASKED = 100
 ASKED_OF_BIG = 10

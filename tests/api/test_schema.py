@@ -22,7 +22,7 @@ from api.shared import Service
 from howsure.api.app import PREFIX
 from howsure.api.requests import IDEMPOTENCY_HEADER
 
-TRIES = int(os.environ.get("API_TRIES", "50"))
+TRIES = int(os.environ.get("API_TRIES", "10"))
 DRAWN = max(4, TRIES // 10)
 """How many at least are drawn at random, beside those that go to the bounds of every field."""
 UNASKED = 2

@@ -30,6 +30,7 @@ from howsure.main import program
 from howsure.model.job import QueueLengths
 from howsure.services.host import worker
 from howsure.store.leases import LEASE
+from strangers import SHOW, can_mount, closed_folders, why_no_stranger
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
@@ -107,17 +108,7 @@ def test_the_lock_becomes_constraints() -> None:
     assert any(line.startswith("aiohttp==") for line in lines)
 
 
-NAMESPACE = """
-set -eu
-mount --make-rprivate /
-if [ -n "$CLOSED" ]; then
-    # The interpreter is where only root may look: show that folder, and nothing else of what is around it.
-    mount --bind "$PREFIX" "$SHELF"
-    mount -t tmpfs -o mode=755 tmpfs "$CLOSED"
-    mkdir -p "$PREFIX"
-    mount --bind "$SHELF" "$PREFIX"
-    mount -o remount,bind,ro "$CLOSED"
-fi
+CONFINED = """
 mount --bind "$DATA" "$DATA"
 mount -t tmpfs -o mode=1777 tmpfs /var/tmp
 mount -o remount,bind,ro /
@@ -127,33 +118,20 @@ exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --boundin
 """
 
 
-def closed_to_others(path: Path) -> str:
-    """The outermost folder on the way that only its owner may enter."""
-    blocked = [str(each) for each in reversed(path.parents) if not each.stat().st_mode & 0o001]
-    return blocked[0] if blocked else ""
-
-
 @contextmanager
 def confined(data: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    prefix = Path(sys.base_prefix).resolve()
     shelf = data.parent / "shelf"
     shelf.mkdir()
-    said = {"CLOSED": closed_to_others(prefix), "PREFIX": str(prefix), "SHELF": str(shelf), "DATA": str(data)}
-    given = {**os.environ, **said, "PYTHON": sys.executable, "PORT": str(port)}
-    process = subprocess.Popen(["unshare", "--mount", "bash", "-c", NAMESPACE], env=given, stderr=subprocess.PIPE)
+    folders = {**closed_folders(), "SHELF": str(shelf), "DATA": str(data)}
+    environ = {**os.environ, **folders, "PYTHON": sys.executable, "PORT": str(port)}
+    command = ["unshare", "--mount", "bash", "-c", SHOW + CONFINED]
+    process = subprocess.Popen(command, env=environ, stderr=subprocess.PIPE)
     try:
         yield process
     finally:
         process.terminate()
         _, log = process.communicate(timeout=60)
         print(log.decode())
-
-
-def may_confine() -> bool:
-    if os.name != "posix" or os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv", "mount"))):
-        return False
-    trying = ["unshare", "--mount", "bash", "-c", "mount --make-rprivate / && mount -o remount,bind,ro /"]
-    return subprocess.run(trying, capture_output=True, timeout=30, check=False).returncode == 0
 
 
 @pytest.fixture
@@ -165,8 +143,10 @@ def open_folder() -> Iterator[Path]:
 
 
 def test_it_serves_without_root_on_a_read_only_file_system(open_folder: Path, unused_port: int) -> None:
-    if not may_confine():
+    if not can_mount():
         pytest.skip("mount namespaces cannot be made here")
+    if reason := why_no_stranger():
+        pytest.skip(reason)
     data = open_folder / "data"
     data.mkdir()
     os.chown(data, 10001, 10001)

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "dialects"
 SHARED = ("strict_json", "lines", "datasets")
 SOURCES = {
-    "legal.md": (*SHARED, "legal", "legal_rows", "attachments"),
+    "legal.md": (*SHARED, "legal", "legal_rows"),
     "explain.md": (*SHARED, "explain", "explain_rows"),
 }
 _CODE = re.compile(r"(?:problem|warning)\(\s*\"(?P<code>[a-z]+-[a-z-]+)\"|code=\"(?P<named>[a-z-]+)\"")

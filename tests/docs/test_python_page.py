@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import howsure
-from howsure.pytest_plugin import MARKS, SETTINGS
 from howsure.model.run_request import RunRequest
+from howsure.pytest_plugin import MARKS, SETTINGS
 from howsure.services.python.evaluate import WorkspaceOptions
 from howsure.services.python.objects import SHORT
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from howsure.cli.browser import LIST_KEYS
-from howsure.cli.browser_view import VerdictFilter
+from howsure.cli.browser import KEYS
+from howsure.cli.browser_view import BrowserMode, VerdictFilter
 from howsure.main import program
 from howsure.model.simulation import Party
 from howsure.model.triage import PRIORITY, Confidence, RootCause, RootCauseReport
@@ -74,6 +74,6 @@ def test_the_fields_of_a_written_report_are_ours() -> None:
 
 
 def test_the_keys_of_the_browser_are_those_it_shows() -> None:
-    for key in re.findall(r"(?:^|  )(\S) ", LIST_KEYS.replace("↑↓", "↑").replace("⏎", "E")):
+    for key in re.findall(r"(?:^|  )(\S) ", KEYS[BrowserMode.LIST].replace("↑↓", "↑").replace("⏎", "E")):
         assert key in ("E", "↑") or f"`{key}`" in PAGE
     assert ", ".join(each.value for each in VerdictFilter) in PAGE

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,24 +15,7 @@ from dialect_rows import mcq, write_rows
 from howsure.config import load
 from howsure.errors import ConfigInvalid
 from howsure.services.workspace import current_folder
-
-STRANGER = "10001"
-"""Somebody who is not root: to root nothing is closed."""
-
-
-def as_somebody(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    become = ["setpriv", "--reuid", STRANGER, "--regid", STRANGER, "--clear-groups"] if os.geteuid() == 0 else []
-    environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [*become, sys.executable, *words]
-    return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=60, check=False)
-
-
-@cache
-def nobody_else() -> bool:
-    """Whether nobody but root can start Python here."""
-    return os.geteuid() == 0 and (
-        shutil.which("setpriv") is None or as_somebody("-c", "import asyncio, sqlite3", cwd=Path("/")).returncode != 0
-    )
+from strangers import python_as_stranger, why_no_stranger
 
 
 @pytest.fixture
@@ -48,8 +29,8 @@ def place() -> Iterator[Path]:
             (base / name).mkdir()
         (base / "closed").chmod(0o700 if os.geteuid() == 0 else 0o000)
         (base / "readable").chmod(0o555)
-        if nobody_else():
-            pytest.skip("only root can start Python here")
+        if reason := why_no_stranger():
+            pytest.skip(reason)
         yield base
         (base / "closed").chmod(0o700)
         (base / "readable").chmod(0o700)
@@ -65,7 +46,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 
 @pytest.mark.parametrize("command", ["runs", "run ../cases.jsonl", "serve"])
 def test_a_closed_folder_is_named(place: Path, command: str) -> None:
-    told = refused(as_somebody("-m", "howsure", *command.split(), cwd=place / "closed"))
+    told = refused(python_as_stranger("-m", "howsure", *command.split(), cwd=place / "closed"))
     why = "cannot be looked into (Permission denied): work in a folder that you may read and enter"
     assert told == f"error: {place / 'closed'} {why}"
 
@@ -78,14 +59,14 @@ def test_a_closed_folder_is_named(place: Path, command: str) -> None:
     ],
 )
 def test_a_folder_that_cannot_be_written_is_named(place: Path, command: str, told: str) -> None:
-    assert told in refused(as_somebody("-m", "howsure", command, cwd=place / "readable"))
+    assert told in refused(python_as_stranger("-m", "howsure", command, cwd=place / "readable"))
 
 
 @pytest.mark.parametrize("option", ["--responses", "--agent", "--plugin", "--judge recorded:", "--config"])
 def test_a_file_that_may_not_be_read_is_named(place: Path, option: str) -> None:
     name = f"{place / 'closed' / 'x.json'}"
     words = option.split(" ") if option.endswith(":") else [option, ""]
-    done = as_somebody("-m", "howsure", "run", "cases.jsonl", words[0], words[1] + name, cwd=place)
+    done = python_as_stranger("-m", "howsure", "run", "cases.jsonl", words[0], words[1] + name, cwd=place)
     told = refused(done)
     assert "Permission denied" in told
     assert str(place / "closed") in told
@@ -93,12 +74,14 @@ def test_a_file_that_may_not_be_read_is_named(place: Path, option: str) -> None:
 
 def test_a_file_that_may_not_be_written_is_named(place: Path) -> None:
     out = place / "closed" / "golden.json"
-    told = refused(as_somebody("-m", "howsure", "convert", "cases.jsonl", "--to", "golden", "-o", str(out), cwd=place))
+    told = refused(
+        python_as_stranger("-m", "howsure", "convert", "cases.jsonl", "--to", "golden", "-o", str(out), cwd=place)
+    )
     assert "Permission denied" in told
 
 
 def test_it_is_said_in_json_too(place: Path) -> None:
-    done = as_somebody("-m", "howsure", "runs", "--json", cwd=place / "closed")
+    done = python_as_stranger("-m", "howsure", "runs", "--json", cwd=place / "closed")
     assert done.returncode == 2
     assert "cannot be looked into" in done.stdout + done.stderr
 

@@ -14,7 +14,7 @@ from howsure.model.case import Attachment, SingleTurn
 from howsure.model.run import DatasetPin
 from howsure.services.host.keys import KeyRequest, make_key
 from howsure.store.keys import KeyScope
-from howsure.web.pages.attachments import FILE, POLICY, TEXT, find_attachment, folders_of
+from howsure.web.pages.case import ATTACHMENT_POLICY, FILE, TEXT, find_attachment, folders_of
 from store.making import a_result, a_run, numbered
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
@@ -78,8 +78,8 @@ def test_a_file_is_shown_or_handed_over_and_runs_nothing(served: Served, name: s
     reply = Visitor(served.base).get(address_of(NUMBERS[name]))
     assert (reply.status, reply.headers["content-type"]) == (200, media)
     assert reply.headers["content-disposition"] == f"{manner}; filename*=UTF-8''{name}"
-    assert reply.headers["content-security-policy"] == POLICY
-    assert "sandbox" in POLICY and "script" not in POLICY
+    assert reply.headers["content-security-policy"] == ATTACHMENT_POLICY
+    assert "sandbox" in ATTACHMENT_POLICY and "script" not in ATTACHMENT_POLICY
     assert reply.headers["x-content-type-options"] == "nosniff"
     assert reply.headers["cache-control"] == "no-store"
 

@@ -28,10 +28,10 @@ async def identify_caller(request: Request) -> Caller:
         _check_origin(request)
         return OWNER
     host: Host = request.app.state.host
-    found = await caller_by_secret(host.store, secret)
-    if found is None:
+    caller = await caller_by_secret(host.store, secret)
+    if caller is None:
         raise _unknown("this key is not known, or was revoked, or has expired")
-    return found
+    return caller
 
 
 def _check_origin(request: Request) -> None:
@@ -47,10 +47,10 @@ def _check_origin(request: Request) -> None:
 
 def _secret(request: Request) -> str | None:
     """The key that was sent; None where none was."""
-    given = request.headers.get("authorization")
-    if given is None:
+    authorization = request.headers.get("authorization")
+    if authorization is None:
         return request.headers.get("x-api-key")
-    kind, _, secret = given.partition(" ")
+    kind, _, secret = authorization.partition(" ")
     if kind.lower() != "bearer" or not secret.strip():
         raise _unknown("send the key as `Authorization: Bearer KEY`")
     return secret.strip()
@@ -62,8 +62,8 @@ async def identified_caller(
     given: Annotated[str | None, Depends(header)],
 ) -> Caller:
     """The caller that the route has identified. The two schemes are parameters so that OpenAPI names them."""
-    found: Caller = request.state.caller
-    return found
+    caller: Caller = request.state.caller
+    return caller
 
 
 def _unknown(detail: str) -> RequestRefusal:

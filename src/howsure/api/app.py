@@ -81,15 +81,12 @@ def create_service(host: Host, access: ServiceAccess, pages: ASGIApp | None = No
         chunk_seconds=access.chunk_seconds,
         body_seconds=access.body_seconds,
     )
-    return RequestMiddleware(app if pages is None else _beside(app, pages), limits, app.state.counters)
 
+    async def api_or_pages(scope: Scope, receive: Receive, send: Send) -> None:
+        is_api = scope.get("path", "").startswith(f"{PREFIX}/")
+        await (app if pages is None or is_api else pages)(scope, receive, send)
 
-def _beside(api: ASGIApp, pages: ASGIApp) -> ASGIApp:
-    async def both(scope: Scope, receive: Receive, send: Send) -> None:
-        ours = scope.get("path", "").startswith(f"{PREFIX}/")
-        await (api if ours else pages)(scope, receive, send)
-
-    return both
+    return RequestMiddleware(app if pages is None else api_or_pages, limits, app.state.counters)
 
 
 def routers() -> Iterator[APIRouter]:

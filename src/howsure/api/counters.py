@@ -42,15 +42,13 @@ class Counters:
         self._seconds[route] = self._seconds.get(route, 0.0) + seconds
 
     def text(self, queue: QueueLengths) -> str:
-        return "\n".join((*self._requests(), *self._latency(), *_queue(queue))) + "\n"
+        return "\n".join(self._lines(queue)) + "\n"
 
-    def _requests(self) -> Iterator[str]:
+    def _lines(self, queue: QueueLengths) -> Iterator[str]:
         yield "# HELP howsure_http_requests_total Requests, by method, route and status."
         yield "# TYPE howsure_http_requests_total counter"
         for (method, route, status), number in sorted(self._answers.items()):
             yield f'howsure_http_requests_total{{method="{method}",route="{route}",status="{status}"}} {number}'
-
-    def _latency(self) -> Iterator[str]:
         yield "# HELP howsure_http_request_seconds How long answers took."
         yield "# TYPE howsure_http_request_seconds histogram"
         for route, buckets in sorted(self._buckets.items()):
@@ -60,10 +58,7 @@ class Counters:
                 yield f'howsure_http_request_seconds_bucket{{route="{route}",le="{bound}"}} {number}'
             yield f'howsure_http_request_seconds_sum{{route="{route}"}} {self._seconds[route]:.6f}'
             yield f'howsure_http_request_seconds_count{{route="{route}"}} {number}'
-
-
-def _queue(queue: QueueLengths) -> Iterator[str]:
-    yield "# HELP howsure_runs Runs of the service, by what they are doing."
-    yield "# TYPE howsure_runs gauge"
-    yield f'howsure_runs{{state="queued"}} {queue.queued}'
-    yield f'howsure_runs{{state="running"}} {queue.running}'
+        yield "# HELP howsure_runs Runs of the service, by what they are doing."
+        yield "# TYPE howsure_runs gauge"
+        yield f'howsure_runs{{state="queued"}} {queue.queued}'
+        yield f'howsure_runs{{state="running"}} {queue.running}'

@@ -143,17 +143,17 @@ def _without_port(host: str) -> str:
 
 def _request_id(headers: Headers) -> str:
     """The caller's own, where it is harmless; else a new one."""
-    given = headers.get(REQUEST_ID, "")
-    plain = given.replace("-", "").replace("_", "")
-    return given if 0 < len(given) <= 64 and plain.isascii() and plain.isalnum() else uuid4().hex
+    sent = headers.get(REQUEST_ID, "")
+    plain = sent.replace("-", "").replace("_", "")
+    return sent if 0 < len(sent) <= 64 and plain.isascii() and plain.isalnum() else uuid4().hex
 
 
 def _log(scope: Scope, exchange: HttpExchange, seconds: float) -> None:
-    told = {
+    fields = {
         "request_id": exchange.id,
         "method": scope["method"],
         "path": scope["path"],
         "status": exchange.status,
         "ms": round(seconds * 1000, 1),
     }
-    log.info("%s %s %s", scope["method"], scope["path"], exchange.status, extra=told)
+    log.info("%s %s %s", scope["method"], scope["path"], exchange.status, extra=fields)

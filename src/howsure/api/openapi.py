@@ -29,7 +29,7 @@ LABEL_LINE = (
 )
 
 
-class Examples(Struct, frozen=True):
+class OpenApiExamples(Struct, frozen=True):
     """One example of each body and each answer, by the name of its shape; a line of a dataset; the id of a rubric."""
 
     bodies: dict[str, Json]
@@ -39,8 +39,8 @@ class Examples(Struct, frozen=True):
 
 
 @cache
-def read_examples() -> Examples:
-    return msgspec.json.decode(files("howsure.api").joinpath("examples.json").read_bytes(), type=Examples)
+def read_examples() -> OpenApiExamples:
+    return msgspec.json.decode(files("howsure.api").joinpath("examples.json").read_bytes(), type=OpenApiExamples)
 
 
 class DescribedApp(FastAPI):

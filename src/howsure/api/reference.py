@@ -53,10 +53,11 @@ def _operation(method: str, path: str, operation: Json) -> str:
 
 
 def _parameters(operation: Json) -> str:
-    given = [
-        each for each in operation.get("parameters", ()) if each["in"] != "path" and each["name"] != IDEMPOTENCY_HEADER
+    named = [
+        f"`{each['name']}`{'' if not each['required'] else ' (needed)'}"
+        for each in operation.get("parameters", ())
+        if each["in"] != "path" and each["name"] != IDEMPOTENCY_HEADER
     ]
-    named = [f"`{each['name']}`{'' if not each['required'] else ' (needed)'}" for each in given]
     paged = [f"`{name}`" for name in PAGING]
     if [name for name in named if name in paged] == paged:
         named = [*(name for name in named if name not in paged), "paged"]
@@ -91,14 +92,13 @@ def _shapes(shapes: Json) -> Iterator[str]:
             yield _cell(about)
         if fields := shape.get("properties"):
             needed = shape.get("required", ())
-            lines = [_field(key, each, key in needed) for key, each in fields.items()]
+            lines = [
+                f"| `{key}` | {_kind(field)} | {'always' if key in needed else ''} | {_cell(_note(field))} |"
+                for key, field in fields.items()
+            ]
             yield "| field | | | |\n| --- | --- | --- | --- |\n" + "\n".join(lines)
         elif "enum" in shape:
             yield _kind(shape)
-
-
-def _field(name: str, shape: Json, needed: bool) -> str:
-    return f"| `{name}` | {_kind(shape)} | {'always' if needed else ''} | {_cell(_note(shape))} |"
 
 
 def _note(shape: Json) -> str:

@@ -67,21 +67,23 @@ async def answer_once(request: Request, do: Do) -> Response:
     if not key:
         return await do(request)
     host: Host = request.app.state.host
-    asked = sha256(b"\n".join((request.method.encode(), str(request.url).encode(), await request.body()))).hexdigest()
-    before = await host.store.answers.begin(_whose(request), key, asked)
+    request_hash = sha256(
+        b"\n".join((request.method.encode(), str(request.url).encode(), await request.body()))
+    ).hexdigest()
+    before = await host.store.answers.begin(_whose(request), key, request_hash)
     if before is not None:
         headers = {**msgspec.json.decode(before.headers, type=dict[str, str]), REPLAYED_HEADER: "true"}
         return Response(before.body, before.status, headers)
-    kept: IdempotentAnswer | None = None
+    stored: IdempotentAnswer | None = None
     try:
         response = await do(request)
         if response.status_code < 400:
             headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-            kept = IdempotentAnswer(
+            stored = IdempotentAnswer(
                 response.status_code, msgspec.json.encode(headers), getattr(request.state, "kept", bytes(response.body))
             )
     finally:
-        await host.store.answers.end(_whose(request), key, kept)
+        await host.store.answers.end(_whose(request), key, stored)
     return response
 
 
@@ -104,8 +106,8 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
 
-        async def strictly(given: Request) -> Response:
-            request = StrictRequest(given.scope, given.receive)
+        async def strictly(plain: Request) -> Response:
+            request = StrictRequest(plain.scope, plain.receive)
             request.state.caller = await identify_caller(request)
             _check_type(request)
             # Here, because the framework takes whatever goes wrong while a body comes for one that cannot be parsed.
@@ -121,7 +123,7 @@ class StrictRoute(APIRoute):
 async def _note(request: Request, status: int) -> None:
     host: Host = request.app.state.host
     caller: Caller = request.state.caller
-    deed = AuditEntry(
+    entry = AuditEntry(
         id=str(uuid4()),
         organization_id=caller.within.home,
         at=datetime.now(UTC),
@@ -131,7 +133,7 @@ async def _note(request: Request, status: int) -> None:
         status=status,
         request_id=getattr(request.state, "request_id", ""),
     )
-    await host.store.audit.add(deed)
+    await host.store.audit.add(entry)
 
 
 def read_json(body: bytes) -> Any:
@@ -165,12 +167,12 @@ def _check_type(request: Request) -> None:
     """A browser sends forms and plain text to any address without caller; JSON it does not."""
     if request.method in READING:
         return
-    given = request.headers.get("content-type", "")
+    media_type = request.headers.get("content-type", "")
     has_body = request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
     allowed = ("application/json", "application/x-ndjson", "application/octet-stream", "text/csv", "application/jsonl")
-    if has_body and not given.lower().startswith(allowed):
+    if has_body and not media_type.lower().startswith(allowed):
         raise RequestRefusal(
-            415, "unsupported_media_type", f"send JSON (content-type application/json), not {given or 'nothing'}"
+            415, "unsupported_media_type", f"send JSON (content-type application/json), not {media_type or 'nothing'}"
         )
 
 

@@ -82,7 +82,9 @@ def model_of(shape: type[Struct]) -> type[BaseModel]:
     described: dict[str, Any] = {}
     for name in _field_order(shape):
         kind = SENT_BACK[name] if is_document and name in SENT_BACK else _described(types[name])
-        described[name] = (kind, None if _is_omittable(types[name]) else ...)
+        metadata = getattr(types[name], "__metadata__", ())
+        is_omittable = any("omittable" in (meta.extra or {}) for meta in metadata)
+        described[name] = (kind, None if is_omittable else ...)
     config = ConfigDict(extra="allow", protected_namespaces=())
     model: type[BaseModel] = create_model(
         NAMES.get(shape, f"{shape.__name__}Shape"), __config__=config, __doc__=shape.__doc__, **described
@@ -104,10 +106,6 @@ def _field_order(shape: type[Struct]) -> list[str]:
     return [id_name, *shared[:place], *content, *shared[place:]]
 
 
-def _is_omittable(kind: Any) -> bool:
-    return any("omittable" in (meta.extra or {}) for meta in getattr(kind, "__metadata__", ()))
-
-
 def _described(kind: Any) -> Any:
     """A type of a shape as pydantic describes it."""
     if kind is datetime:
@@ -119,7 +117,11 @@ def _described(kind: Any) -> Any:
         metas: list[Meta] = [meta for meta in arguments[1:] if isinstance(meta, Meta)]
         extra = {key: value for meta in metas for key, value in (meta.extra or {}).items()}
         described = _described(extra.get("documented_as", arguments[0]))
-        return Annotated[described, *(_field(meta) for meta in metas)]
+        for meta in metas:
+            limits = {name: getattr(meta, name) for name in ("description", "examples", "ge", "le")}
+            stated = {name: value for name, value in limits.items() if value is not None}
+            described = Annotated[described, Field(json_schema_extra=meta.extra_json_schema, **stated)]
+        return described
     if origin in (Union, UnionType):
         return Union[tuple(_described(each) for each in arguments)]  # noqa: UP007 (made of a tuple)
     if origin is tuple:
@@ -127,13 +129,6 @@ def _described(kind: Any) -> Any:
     if origin in (list, dict):
         return origin[tuple(_described(each) for each in arguments)]
     return kind
-
-
-def _field(meta: Meta) -> Any:
-    said = {name: getattr(meta, name) for name in ("description", "examples", "ge", "le")}
-    return Field(
-        json_schema_extra=meta.extra_json_schema, **{name: value for name, value in said.items() if value is not None}
-    )
 
 
 def answer(shape: type[Struct], status: int = 200, *, headers: dict[str, Any] | None = None) -> Responses:

@@ -73,7 +73,10 @@ async def serve(work: Workspace, serving: ServerOptions, pages: PagesFactory | N
             timeout_graceful_shutdown=10,
             lifespan="off",
         )
-        _end_calmly()
+        # uvicorn sends itself the signal again after it has stopped; our workers are still stopping then.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with suppress(NotImplementedError):
+                asyncio.get_running_loop().add_signal_handler(number, lambda: None)
         tune_garbage_collection()
         async with workers(serving.workers, serving.flags):
             await AnnouncingServer(settings).serve()
@@ -90,14 +93,6 @@ class AnnouncingServer(uvicorn.Server):
             raise ConfigInvalid(f"port {port} of {host} cannot be used: something else may have it") from None
         port = self.servers[0].sockets[0].getsockname()[1]
         log.info("serving http://%s:%s/api/v1", f"[{host}]" if ":" in host else host, port)
-
-
-def _end_calmly() -> None:
-    """uvicorn sends itself the signal again after it has stopped; our workers are still stopping then."""
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with suppress(NotImplementedError):
-            loop.add_signal_handler(number, lambda: None)
 
 
 async def access_for(work: Workspace, store: Store, serving: ServerOptions) -> ServiceAccess:

@@ -185,13 +185,12 @@ class Terminal:
 
     def draw(self, lines: Sequence[Text]) -> None:
         width, _ = self.size
-        drawn = (self._ansi(line, width) + CLEAR_LINE for line in lines)
+        drawn: list[str] = []
+        for line in lines:
+            with self._console.capture() as captured:
+                self._console.print(line, end="", no_wrap=True, overflow="crop", width=width)
+            drawn.append(captured.get() + CLEAR_LINE)
         self._write(HOME + "\r\n".join(drawn) + CLEAR_BELOW)
-
-    def _ansi(self, line: Text, width: int) -> str:
-        with self._console.capture() as captured:
-            self._console.print(line, end="", no_wrap=True, overflow="crop", width=width)
-        return captured.get()
 
     def _read(self) -> None:
         try:
@@ -280,40 +279,40 @@ class Browser:
     async def run(self) -> None:
         await self._draw()
         async for event in self._terminal.events():
-            if not await self._did(event):
+            if not await self._react(event):
                 return
             await self._draw()
 
-    async def _did(self, event: Key | TerminalResize) -> bool:
+    async def _react(self, event: Key | TerminalResize) -> bool:
         """Whether to go on."""
         if isinstance(event, TerminalResize):
             # Adopt the terminal's present size; an open page is broken into lines again.
             self._width, height = self._terminal.size
             self._view = resize(self._view, height)
             if self._view.mode is BrowserMode.PAGE and self._open is not None:
-                self._view = set_page_length(self._view, self._broken(self._open))
+                self._view = set_page_length(self._view, self._break(self._open))
             return True
         self._view, act = press_key(self._view, event)
         if isinstance(act, QuitBrowser):
             return False
         if act is not None:
-            self._view = await self._done(act)
+            self._view = await self._act(act)
         return True
 
-    async def _done(self, act: BrowserAction) -> BrowserView:
+    async def _act(self, act: BrowserAction) -> BrowserView:
         match act:
             case OpenResult(position=position):
-                result = await self._result(position)
-                return (
-                    report_missing(self._view)
-                    if result is None
-                    else open_page(self._view, self._broken(case_report(result)))
-                )
-            case OpenRunPage(page=page):
-                return open_page(self._view, self._broken(await self._about(page)), of_run=True)
+                if (result := await self._result(position)) is None:
+                    return report_missing(self._view)
+                return open_page(self._view, self._break(case_report(result)))
+            case OpenRunPage(page=WholeRunPage.SUMMARY):
+                return open_page(self._view, self._break(run_report(self._summary, (), hints=False)), of_run=True)
+            case OpenRunPage(page=WholeRunPage.TRIAGE):
+                triage = await triage_stored(self._store, self._summary.run)
+                return open_page(self._view, self._break(triage_report(triage, written=False)), of_run=True)
             case SearchResults(text=text):
-                return show_matches(self._view, text, await self._found(text))
-            case QuitBrowser():
+                return show_matches(self._view, text, await self._search(text))
+            case _:
                 return self._view
 
     async def _result(self, position: int) -> Result | None:
@@ -321,13 +320,7 @@ class Browser:
         found = await self._store.results(self._summary.run.id, after=position - 1, limit=1)
         return found[0] if found and found[0].position == position else None
 
-    async def _about(self, page: WholeRunPage) -> RenderableType:
-        if page is WholeRunPage.SUMMARY:
-            return run_report(self._summary, (), hints=False)
-        found = await triage_stored(self._store, self._summary.run)
-        return triage_report(found, written=False)
-
-    async def _found(self, text: str) -> frozenset[int]:
+    async def _search(self, text: str) -> frozenset[int]:
         """The positions of the listed results that contain the text."""
         found: set[int] = set()
         for verdict in self._view.shown.verdicts:
@@ -336,7 +329,7 @@ class Browser:
                     found.add(result.position)
         return frozenset(found)
 
-    def _broken(self, shown: RenderableType) -> int:
+    def _break(self, shown: RenderableType) -> int:
         """Break a page into lines; how many they are."""
         self._open = shown
         options = self._console.options.update(width=self._width, height=None)
@@ -352,11 +345,8 @@ class Browser:
                     result = await self._result(entry.position)
                     self._notes[entry.position] = "" if result is None else reason_line(result)
         screen = Screen(width=self._width, ascii_only=self._console.options.ascii_only)
-        self._terminal.draw(draw_frame(self._view, screen, self._title, self._notes, self._page))
-
-    @property
-    def _title(self) -> str:
-        return f"{self._summary.run.name or self._summary.run.id}: {run_sentence(self._summary)}"
+        title = f"{self._summary.run.name or self._summary.run.id}: {run_sentence(self._summary)}"
+        self._terminal.draw(draw_frame(self._view, screen, title, self._notes, self._page))
 
 
 def reason_line(result: Result) -> str:

@@ -39,7 +39,11 @@ def command(work: Workspace, inconclusive_ok: bool, as_json: bool, **rest: Any) 
     howsure ci cases.jsonl --target function:bot.py:answer --base main
     howsure ci cases.jsonl --target agent --gate "pass_rate >= 0.8" --post
     """
-    request = msgspec.convert({**rest, "words": (*rest["words"], *_forwarded())}, CiRequest)
+    # Settings and plug-ins are those of both sides.
+    params = click.get_current_context().params
+    config = ["--config", params["config"]] if params.get("config") else []
+    plugins = [word for file in params.get("plugins", ()) for word in ("--plugin", file)]
+    request = msgspec.convert({**rest, "words": (*rest["words"], *config, *plugins)}, CiRequest)
     try:
         checked = asyncio.run(check_change(work, request, detect_forge(os.environ), say))
     except RunStopped as stopped:
@@ -58,13 +62,6 @@ def command(work: Workspace, inconclusive_ok: bool, as_json: bool, **rest: Any) 
 
 
 command.context_settings["ignore_unknown_options"] = True
-
-
-def _forwarded() -> list[str]:
-    """Settings and plug-ins are those of both sides."""
-    given = click.get_current_context().params
-    config = ["--config", given["config"]] if given.get("config") else []
-    return [*config, *(word for file in given.get("plugins", ()) for word in ("--plugin", file))]
 
 
 def _tell(checked: CiResult) -> None:

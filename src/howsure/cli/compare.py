@@ -24,16 +24,15 @@ ENDINGS = (".md", ".json")
 NONE = "none"
 
 
-def read_candidate_pairs(given: tuple[str, ...], option: str) -> tuple[tuple[str, str], ...]:
+def read_candidate_pairs(texts: tuple[str, ...], option: str) -> tuple[tuple[str, str], ...]:
     """`A=B`: the first run's candidate A with the other's B; a name alone is meant on both sides."""
-    return tuple(_read_candidate_pair(clean_text(one), option) for one in given)
-
-
-def _read_candidate_pair(given: str, option: str) -> tuple[str, str]:
-    first, equals, second = given.partition("=")
-    if not first.strip() or (equals and not second.strip()):
-        raise ConfigInvalid(f"{option} expects A=B, two candidates, not {given!r}")
-    return first.strip(), second.strip() if equals else first.strip()
+    pairs: list[tuple[str, str]] = []
+    for text in map(clean_text, texts):
+        first, equals, second = text.partition("=")
+        if not first.strip() or (equals and not second.strip()):
+            raise ConfigInvalid(f"{option} expects A=B, two candidates, not {text!r}")
+        pairs.append((first.strip(), second.strip() if equals else first.strip()))
+    return tuple(pairs)
 
 
 @howsure_command("compare")
@@ -93,25 +92,21 @@ def command(
     howsure compare RUN --candidate small=large
     howsure compare RUN --by agent_name --pair scenario_id
     """
-    _check(outputs)
-    request = msgspec.convert({"runs": runs, "cluster": "" if cluster == NONE else cluster, **rest}, CompareRequest)
-    comparison = asyncio.run(compare_runs(work, request))
-    for path in outputs:
-        _write(comparison, Path(path))
-    if as_json:
-        print_json(comparison_shape(comparison))
-    else:
-        console().print(comparison_report(comparison))
-    for path in outputs:
-        say(f"written: {path}")
-
-
-def _check(outputs: tuple[str, ...]) -> None:
     for path in map(Path, outputs):
         if path.suffix.lower() not in ENDINGS:
             raise PlanRefused(f"--output {path}: the ending must be one of {', '.join(ENDINGS)}")
         if not path.parent.is_dir():
             raise PlanRefused(f"--output {path}: there is no folder {path.parent}")
+    request = msgspec.convert({"runs": runs, "cluster": "" if cluster == NONE else cluster, **rest}, CompareRequest)
+    comparison = asyncio.run(compare_runs(work, request))
+    for path in map(Path, outputs):
+        _write(comparison, path)
+    if as_json:
+        print_json(comparison_shape(comparison))
+    else:
+        console().print(comparison_report(comparison))
+    for output in outputs:
+        say(f"written: {output}")
 
 
 def _write(comparison: Comparison, path: Path) -> None:

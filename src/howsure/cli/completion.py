@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 from click.types import StringParamType
 
-from howsure.cli.output import howsure_command
+from howsure.cli.output import howsure_command, with_store
 from howsure.errors import ConfigInvalid, InputError
-from howsure.model.run import Run
 from howsure.services.workspace import Workspace
 
 SHELLS = ("bash", "zsh", "fish")
@@ -51,25 +48,16 @@ class RunNameType(StringParamType):
     name = "run"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        database = ctx.params.get("database")
         try:
-            found = asyncio.run(_runs(database))
+            work = Workspace.here(database=ctx.params.get("database"))
+            runs = with_store(work, lambda store: store.runs(limit=SHOWN_RUNS), read_only=True)
         except InputError:  # no database yet, or one that cannot be read: there is nothing to complete
             return []
-        return [each for each in _completion_items(found) if each.value.startswith(incomplete)]
-
-
-async def _runs(database: str | None) -> list[Run]:
-    async with await Workspace.here(database=database).store(read_only=True) as store:
-        return await store.runs(limit=SHOWN_RUNS)
-
-
-def _completion_items(found: list[Run]) -> list[CompletionItem]:
-    """Names first; an id is said with its name."""
-    names = dict.fromkeys(run.name for run in found if run.name and not set(run.name) & set(" \t\n:'\""))
-    ids = [CompletionItem(run.id[:8], help=run.name) for run in found]
-    latest = [CompletionItem(LATEST, help=found[0].name)] if found else []
-    return [*latest, *map(CompletionItem, names), *ids]
+        # Names first; an id is said with its name.
+        names = dict.fromkeys(run.name for run in runs if run.name and not set(run.name) & set(" \t\n:'\""))
+        ids = [CompletionItem(run.id[:8], help=run.name) for run in runs]
+        latest = [CompletionItem(LATEST, help=runs[0].name)] if runs else []
+        return [each for each in (*latest, *map(CompletionItem, names), *ids) if each.value.startswith(incomplete)]
 
 
 def add_completion(command: click.Command) -> None:

@@ -64,14 +64,14 @@ def command(
 ) -> None:
     """Turn logs, histories, sessions and benchmarks into datasets, or one dataset into another. Says what was read,
     written and left out, and every field that the new format cannot hold."""
-    given = (*paths, *inputs)
+    sources = (*paths, *inputs)
     if kind == CATALOG:
-        _catalog(given, output, as_json=as_json, rest=rest)
+        _catalog(sources, output, as_json=as_json, rest=rest)
         return
-    if not given:
+    if not sources:
         raise InputError("name one or more files or folders to convert")
     order = ConversionRequest(
-        paths=given,
+        paths=sources,
         to=kind,
         output=output,
         source=str(rest["source"]),
@@ -86,9 +86,9 @@ def command(
         print_conversion(done)
 
 
-def _catalog(given: tuple[str, ...], output: Path, *, as_json: bool, rest: dict[str, object]) -> None:
-    if given:
-        raise InputError(f"a {CATALOG} is made of --count and --seed, not of {given[0]}")
+def _catalog(sources: tuple[str, ...], output: Path, *, as_json: bool, rest: dict[str, object]) -> None:
+    if sources:
+        raise InputError(f"a {CATALOG} is made of --count and --seed, not of {sources[0]}")
     written = write_catalog(output, int(str(rest["count"])), int(str(rest["seed"])), force=bool(rest["force"]))
     if as_json:
         print_json({"output": str(output), "to": CATALOG, "written": written})

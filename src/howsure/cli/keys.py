@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypedDict, Unpack
@@ -11,7 +10,7 @@ import click
 from msgspec import to_builtins
 
 from howsure.cli.options import option_callback, read_days, storable_text, storable_texts
-from howsure.cli.output import howsure_command, print_json
+from howsure.cli.output import howsure_command, print_json, with_store
 from howsure.reports.safe_text import one_line
 from howsure.services.host.keys import KeyRequest, make_key, set_password
 from howsure.services.workspace import Workspace
@@ -78,16 +77,11 @@ def _key_request(name: str, opens: _Opens) -> KeyRequest:
 def create(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens]) -> None:
     """Make a key. Its secret is shown now, and never again."""
     request = _key_request(name, opens)
-    key, secret = asyncio.run(_create(work, request))
+    key, secret = with_store(work, lambda store: make_key(store, request))
     if as_json:
         print_json({**_shown(key), "secret": secret})
     else:
         click.echo(f"{secret}\n\nThis is the only time it is shown. Its id is {key.id}.", nl=True)
-
-
-async def _create(work: Workspace, request: KeyRequest) -> tuple[ApiKey, str]:
-    async with await work.store() as store:
-        return await make_key(store, request)
 
 
 @howsure_command("password")
@@ -98,24 +92,19 @@ def password(work: Workspace, name: str, as_json: bool, **opens: Unpack[_Opens])
 
     It opens the pages, and never the API.
     """
-    given = click.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True)
+    secret = click.prompt(f"Password of {name}", hide_input=True, confirmation_prompt=True, err=True)
     request = _key_request(name, opens)
-    key = asyncio.run(_password(work, request, given))
+    key = with_store(work, lambda store: set_password(store, request, secret))
     if as_json:
         print_json(_shown(key))
     else:
         click.echo(f"{name} can sign in now. The id of this password is {key.id}: `howsure keys revoke` takes it.")
 
 
-async def _password(work: Workspace, request: KeyRequest, given: str) -> ApiKey:
-    async with await work.store() as store:
-        return await set_password(store, request, given)
-
-
 @howsure_command("list")
 def several(work: Workspace, as_json: bool) -> None:
     """Every key, newest first; no secret is kept."""
-    keys = asyncio.run(_several(work))
+    keys = with_store(work, lambda store: store.keys.several(limit=1000))
     if as_json:
         print_json([_shown(key) for key in keys])
         return
@@ -130,25 +119,15 @@ def several(work: Workspace, as_json: bool) -> None:
         click.echo("No keys yet: `howsure keys create --name me --scope admin`.")
 
 
-async def _several(work: Workspace) -> list[ApiKey]:
-    async with await work.store() as store:
-        return await store.keys.several(limit=1000)
-
-
 @howsure_command("revoke")
 @click.argument("key_id")
 def revoke(work: Workspace, key_id: str, as_json: bool) -> None:
     """From now on the key opens nothing."""
-    key = asyncio.run(_revoke(work, key_id))
+    key = with_store(work, lambda store: store.keys.revoke(key_id))
     if as_json:
         print_json(_shown(key))
     else:
         click.echo(f"{key.id} ({key.name}) opens nothing any more.")
-
-
-async def _revoke(work: Workspace, key_id: str) -> ApiKey:
-    async with await work.store() as store:
-        return await store.keys.revoke(key_id)
 
 
 def _shown(key: ApiKey) -> dict[str, object]:

@@ -43,13 +43,13 @@ def read_names(text: str | None, option: str) -> tuple[str, ...] | None:
     return found
 
 
-def storable_text(given: str | None, option: str) -> str | None:
+def storable_text(text: str | None, option: str) -> str | None:
     """Text that can be stored, whatever bytes were typed. Not for paths: these must stay as they are."""
-    return None if given is None else clean_text(given)
+    return None if text is None else clean_text(text)
 
 
-def storable_texts(given: Iterable[str], option: str) -> tuple[str, ...]:
-    return tuple(map(clean_text, given))
+def storable_texts(texts: Iterable[str], option: str) -> tuple[str, ...]:
+    return tuple(map(clean_text, texts))
 
 
 def read_gate_expressions(given: Iterable[str], option: str) -> tuple[str, ...]:
@@ -69,11 +69,11 @@ def read_share(text: str | None, option: str) -> float | None:
         raise ConfigInvalid(f"{option} expects a share such as 5% or 0.05, not {text!r}") from None
 
 
-def read_days(given: float | None, option: str) -> float | None:
+def read_days(days: float | None, option: str) -> float | None:
     """How long something is valid; None: for ever. The end must be a day that the calendar has."""
-    if given is not None and not 0 < given <= MAX_DAYS:
-        raise ConfigInvalid(f"{option} expects a number of days, more than 0 and up to {MAX_DAYS}, not {given:g}")
-    return given
+    if days is not None and not 0 < days <= MAX_DAYS:
+        raise ConfigInvalid(f"{option} expects a number of days, more than 0 and up to {MAX_DAYS}, not {days:g}")
+    return days
 
 
 def read_whole_numbers(text: str, option: str) -> tuple[int, ...]:

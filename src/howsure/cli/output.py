@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -18,6 +19,10 @@ from howsure.errors import DatasetInvalid, InputError, Problem
 from howsure.reports.safe_text import make_inert
 from howsure.services.workspace import Workspace
 
+if TYPE_CHECKING:
+    from howsure.store.store import Store
+
+T = TypeVar("T")
 SHOWN_PROBLEMS = 200
 
 NOT_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
@@ -73,6 +78,16 @@ def exit_on_error(*, as_json: bool) -> Iterator[None]:
     except KeyboardInterrupt as error:
         say("Interrupted. Nothing that was finished is lost; `howsure resume latest` goes on.")
         raise SystemExit(INTERRUPTED) from error
+
+
+def with_store(work: Workspace, use: Callable[[Store], Awaitable[T]], *, read_only: bool = False) -> T:
+    """The result of `use`, which is given the opened database."""
+
+    async def run() -> T:
+        async with await work.store(read_only=read_only) as store:
+            return await use(store)
+
+    return asyncio.run(run())
 
 
 def print_error(error: InputError, problems: tuple[Problem, ...], *, as_json: bool) -> None:

@@ -61,14 +61,7 @@ from howsure.services.workspace import Workspace
     metavar="N,M",
     help="Tries of each case to plan for.",
 )
-def command(
-    work: Workspace,
-    difference: float,
-    rate: float | None,
-    power: float,
-    as_json: bool,
-    **rest: Any,
-) -> None:
+def command(work: Workspace, difference: float, rate: float | None, power: float, as_json: bool, **rest: Any) -> None:
     """How many cases, and tries of each, does it take to see a difference between two runs?
 
     With --from RUN the pass rate, and from its repeats how often a case comes out differently by chance, are those of

@@ -40,15 +40,13 @@ def command(work: Workspace, run: str, outputs: tuple[str, ...], form: str, base
     --artifacts writes the files of another system into the folder that --output names.
     """
     if artifacts:
-        written = _artifacts(work, run, outputs, artifacts, alone=not (form or baseline))
+        if len(outputs) != 1 or form or baseline:
+            raise ConfigInvalid(
+                "--artifacts writes one folder: name it with one --output, without --format and --baseline"
+            )
+        written = asyncio.run(write_artifacts(work, run, artifacts, Path(outputs[0])))
     else:
         chosen = outputs or (default_output(work.kit, form),)
         written = asyncio.run(write_reports(work, run, chosen, form=form, baseline=baseline))
     for path in written:
         say(f"written: {path}")
-
-
-def _artifacts(work: Workspace, run: str, outputs: tuple[str, ...], name: str, *, alone: bool) -> list[Path]:
-    if len(outputs) != 1 or not alone:
-        raise ConfigInvalid("--artifacts writes one folder: name it with one --output, without --format and --baseline")
-    return asyncio.run(write_artifacts(work, run, name, Path(outputs[0])))

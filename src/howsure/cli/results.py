@@ -23,14 +23,7 @@ from howsure.services.workspace import Workspace
     "--canonical", is_flag=True, help="Lines without ids, times and durations: two runs compare byte for byte."
 )
 @click.option("--verdict", type=click.Choice([each.value for each in Verdict]), help="Only results with this verdict.")
-def command(
-    work: Workspace,
-    run: str,
-    as_json: bool,
-    ndjson: bool,
-    canonical: bool,
-    verdict: str | None,
-) -> None:
+def command(work: Workspace, run: str, as_json: bool, ndjson: bool, canonical: bool, verdict: str | None) -> None:
     """Print every result of RUN, in the order of the cases."""
     if as_json + ndjson + canonical > 1:
         raise ConfigInvalid("choose one of --json, --ndjson and --canonical")

@@ -29,8 +29,7 @@ from howsure.cli.watch import watch_files as watch_files
 from howsure.cli.watch import watch_options
 from howsure.model.run_request import RunRequest
 from howsure.services.report import check_outputs
-from howsure.services.run.carry_over import carry_over
-from howsure.services.run.start import apply_settings, start
+from howsure.services.run.start import apply_settings, carry_over, start
 from howsure.services.run.watched_files import WatchedFiles, watched_files
 from howsure.services.workspace import Workspace
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import JustifyMethod
@@ -11,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from howsure.cli.options import MAX_LIMIT
-from howsure.cli.output import howsure_command, print_json
+from howsure.cli.output import howsure_command, print_json, with_store
 from howsure.cli.summary import console
 from howsure.errors import NotFound
 from howsure.model.run import Run, RunState
@@ -22,6 +21,9 @@ from howsure.reports.safe_text import one_line
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.workspace import Workspace
 
+if TYPE_CHECKING:
+    from howsure.store.store import Store
+
 
 @howsure_command("runs")
 @click.option(
@@ -29,41 +31,35 @@ from howsure.services.workspace import Workspace
 )
 @click.option("--agent-id", default=None, metavar="ID", help="Only runs of this agent.")
 @click.option("--state", type=click.Choice([each.value for each in RunState]), help="Only runs in this state.")
-def command(
-    work: Workspace,
-    limit: int,
-    agent_id: str | None,
-    state: str | None,
-    as_json: bool,
-) -> None:
+def command(work: Workspace, limit: int, agent_id: str | None, state: str | None, as_json: bool) -> None:
     """List the runs, newest first."""
-    chosen = RunState(state) if state else None
+
+    async def read(store: Store) -> tuple[list[Run], list[Summary]]:
+        runs = await store.runs(limit=limit, agent_id=agent_id, states=[RunState(state)] if state else ())
+        summaries = [await rule_on_gates(store, await store.summary(run.id)) for run in runs] if as_json else []
+        return runs, summaries
+
     try:
-        found = asyncio.run(_runs(work, limit, agent_id, chosen, full=as_json))
+        runs, summaries = with_store(work, read, read_only=True)
     except NotFound:
-        found = []
+        runs, summaries = [], []
     if as_json:
-        print_json([evaluation_run(each) for each in found if isinstance(each, Summary)])
-    elif found:
-        console().print(_table([each for each in found if isinstance(each, Run)]))
+        print_json([evaluation_run(summary) for summary in summaries])
+    elif runs:
+        console().print(_table(runs))
     elif agent_id or state:
         click.echo("No run is like that.")
     else:
         click.echo("No runs yet. `howsure demo` makes some; `howsure run DATASET` makes yours.")
 
 
-async def _runs(
-    work: Workspace, limit: int, agent_id: str | None, state: RunState | None, *, full: bool
-) -> Sequence[Run | Summary]:
-    """The runs with their counts; or, `full`, with all that was counted."""
-    async with await work.store(read_only=True) as store:
-        runs = await store.runs(limit=limit, agent_id=agent_id, states=[state] if state else ())
-        return [await rule_on_gates(store, await store.summary(run.id)) for run in runs] if full else runs
-
-
 def _table(runs: list[Run]) -> Table:
     """Counts that are zero in every run are not shown, nor the state when all are completed."""
-    kinds = [kind for kind in ("passed", "failed", "errored", "skipped", "pending") if _any(runs, kind)]
+    kinds = [
+        kind
+        for kind in ("passed", "failed", "errored", "skipped", "pending")
+        if any(getattr(run.counts, kind) for run in runs)
+    ]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     unfinished = any(run.state is not RunState.COMPLETED for run in runs)
     for heading in ("run", "name", "started (UTC)", *(["state"] if unfinished else []), *kinds, "pass rate [95 %]"):
@@ -81,7 +77,3 @@ def _table(runs: list[Run]) -> Table:
             f"{rate.percent} [{rate.bounds}]" if rate.judged else "none judged",
         )
     return table
-
-
-def _any(runs: list[Run], kind: str) -> bool:
-    return any(getattr(run.counts, kind) for run in runs)

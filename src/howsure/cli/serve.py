@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
-from typing import Any
 
 import click
 
@@ -24,12 +22,9 @@ def command(work: Workspace, host: str, port: int, workers: int, require_keys: b
     one (`howsure keys create`)."""
     configure_logging(plain=sys.stderr.isatty())
     context = click.get_current_context()
-    options = {"host": host, "port": port, "workers": workers, "keys": require_keys, "flags": _flags(context.params)}
+    # Workers need these options, too.
+    named = [(f"--{name}", context.params.get(name)) for name in ("database", "config")]
+    plugins = [("--plugin", path) for path in context.params.get("plugins") or ()]
+    flags = tuple(text for name, value in (*named, *plugins) if value for text in (name, str(value)))
+    options = {"host": host, "port": port, "workers": workers, "keys": require_keys, "flags": flags}
     asyncio.run(context.obj.serve(work, options))
-
-
-def _flags(params: Mapping[str, Any]) -> tuple[str, ...]:
-    """The options that workers need, too."""
-    named = [(f"--{name}", params.get(name)) for name in ("database", "config")]
-    plugins = [("--plugin", path) for path in params.get("plugins") or ()]
-    return tuple(text for name, value in (*named, *plugins) if value for text in (name, str(value)))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from howsure.cli.options import option_callback, storable_text
-from howsure.cli.output import howsure_command, print_json
+from howsure.cli.output import howsure_command, print_json, with_store
 from howsure.cli.summary import console, print_summary
 from howsure.errors import NotFound
 from howsure.model.result import Result
@@ -22,6 +21,9 @@ from howsure.reports.evaluations import evaluation_result, evaluation_run
 from howsure.reports.run_report import case_report
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.workspace import Workspace
+
+if TYPE_CHECKING:
+    from howsure.store.store import Store
 
 
 @howsure_command("show")
@@ -35,14 +37,7 @@ from howsure.services.workspace import Workspace
     help="Only what this candidate made of the case.",
 )
 @click.option("--plain", is_flag=True, help="Print, even where a terminal could be browsed.")
-def command(
-    work: Workspace,
-    run: str,
-    case: str | None,
-    candidate: str | None,
-    plain: bool,
-    as_json: bool,
-) -> None:
+def command(work: Workspace, run: str, case: str | None, candidate: str | None, plain: bool, as_json: bool) -> None:
     """Show RUN in numbers, or one CASE of it in full: what was asked, said and done, every grade and its reason.
 
     On a terminal, the failures of RUN can be browsed: arrow keys or j and k, Enter opens one, n and p go to the next
@@ -53,15 +48,21 @@ def command(
         # A terminal needs modules that not every system has.
         import_module("howsure.cli.browser").browse(work, run)
         return
-    summary, found = asyncio.run(_found(work, run, case, candidate))
-    if case is not None and not found:
+
+    async def read(store: Store) -> tuple[Summary, list[Result]]:
+        stored = await store.find_run(run)
+        results = await store.results(stored.id, case_id=case, candidate=candidate) if case else []
+        return await rule_on_gates(store, await store.summary(stored.id)), results
+
+    summary, results = with_store(work, read, read_only=True)
+    if case is not None and not results:
         raise NotFound(f"run {summary.run.name!r} has no result for the case {case!r}")
     if as_json:
-        print_json([evaluation_result(summary.run, each) for each in found] if case else evaluation_run(summary))
+        print_json([evaluation_result(summary.run, each) for each in results] if case else evaluation_run(summary))
     elif case is None:
         print_summary(work, summary)
     else:
-        for each in found:
+        for each in results:
             console().print(case_report(each))
 
 
@@ -70,10 +71,3 @@ def can_browse(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str]) -> boo
     if environ.get("TERM", "dumb") in ("dumb", "") or find_spec("termios") is None:
         return False
     return stdin.isatty() and stdout.isatty()
-
-
-async def _found(work: Workspace, run: str, case: str | None, candidate: str | None) -> tuple[Summary, list[Result]]:
-    async with await work.store(read_only=True) as store:
-        found = await store.find_run(run)
-        results = await store.results(found.id, case_id=case, candidate=candidate) if case else []
-        return await rule_on_gates(store, await store.summary(found.id)), results

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from howsure.cli.output import with_store
 from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.run_report import SHOWN_RESULTS, run_report
 from howsure.services.workspace import Workspace
+
+if TYPE_CHECKING:
+    from howsure.store.store import Store
 
 
 def console() -> Console:
@@ -20,12 +24,10 @@ def console() -> Console:
 
 
 def print_summary(work: Workspace, summary: Summary, *, hints: bool = True) -> None:
-    console().print(run_report(summary, asyncio.run(_worst(work, summary.run.id)), hints))
-
-
-async def _worst(work: Workspace, run: str) -> list[Result]:
-    """The cases to look at first: what broke, then what failed."""
-    async with await work.store(read_only=True) as store:
-        broke = await store.results(run, verdict=Verdict.ERRORED, limit=SHOWN_RESULTS // 2)
-        failed = await store.results(run, verdict=Verdict.FAILED, limit=SHOWN_RESULTS - len(broke))
+    async def worst(store: Store) -> list[Result]:
+        """The cases to look at first: what broke, then what failed."""
+        broke = await store.results(summary.run.id, verdict=Verdict.ERRORED, limit=SHOWN_RESULTS // 2)
+        failed = await store.results(summary.run.id, verdict=Verdict.FAILED, limit=SHOWN_RESULTS - len(broke))
         return [*failed, *broke]
+
+    console().print(run_report(summary, with_store(work, worst, read_only=True), hints))

@@ -29,25 +29,12 @@ ENDINGS = (".md", ".markdown")
     metavar="SPEC",
     help="Who writes the root causes: offline (nobody), recorded:FILE, provider:model.",
 )
-@click.option(
-    "--record-judge",
-    "record",
-    default="",
-    metavar="FILE",
-    help="Append the judge's reply to FILE.",
-)
+@click.option("--record-judge", "record", default="", metavar="FILE", help="Append the judge's reply to FILE.")
 @click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on the judge: 2USD, 500ktok, 10m.")
 @click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask the judge anew.")
 @click.option("--output", "-o", default="", metavar="FILE.md", help="Write it as Markdown.")
 def command(
-    work: Workspace,
-    run: str,
-    judge: str | None,
-    record: str,
-    budget: str,
-    cache: bool,
-    output: str,
-    as_json: bool,
+    work: Workspace, run: str, judge: str | None, record: str, budget: str, cache: bool, output: str, as_json: bool
 ) -> int:
     """Why did the failed and errored results of RUN not pass, and who is answerable?
 
@@ -58,31 +45,27 @@ def command(
 
     Exit code: 0, or 3 when a judge was asked and no report came of it.
     """
-    _check(output)
-    chosen = (work.settings.judge or OFFLINE) if judge is None else judge
-    request = RunRequest(judge=chosen, budget=budget, cache=cache, record_judge=record)
-    found = asyncio.run(triage_with_report(work, run, request))
-    if as_json:
-        print_json(found)
-    elif not output:
-        console().print(triage_report(found))
-    if output:
-        _write(found, Path(output))
-    return CASES_ERRORED if found.written.judge and found.written.note else DONE
-
-
-def _check(output: str) -> None:
-    """Before a judge is asked and paid for."""
+    # Before a judge is asked and paid for.
     if output and Path(output).suffix.lower() not in ENDINGS:
         raise ConfigInvalid(f"--output {output}: the ending must be .md")
     if output and not Path(output).parent.is_dir():
         raise ConfigInvalid(f"--output {output}: there is no folder {Path(output).parent}")
+    chosen = (work.settings.judge or OFFLINE) if judge is None else judge
+    request = RunRequest(judge=chosen, budget=budget, cache=cache, record_judge=record)
+    triage = asyncio.run(triage_with_report(work, run, request))
+    if as_json:
+        print_json(triage)
+    elif not output:
+        console().print(triage_report(triage))
+    if output:
+        _write(triage, Path(output))
+    return CASES_ERRORED if triage.written.judge and triage.written.note else DONE
 
 
-def _write(found: Triage, path: Path) -> None:
+def _write(triage: Triage, path: Path) -> None:
     try:
         with atomic_text(path) as file:
-            file.write(triage_markdown(found))
+            file.write(triage_markdown(triage))
     except OSError as error:
         raise ConfigInvalid(f"--output {path}: cannot be written: {error.strerror}") from error
     say(f"written: {path}")

@@ -17,12 +17,7 @@ from howsure.services.workspace import Workspace
 @howsure_command("validate")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--dialect", default="", metavar="NAME", help="Read the files as this dialect instead of detecting it.")
-def command(
-    work: Workspace,
-    paths: tuple[str, ...],
-    dialect: str,
-    as_json: bool,
-) -> int:
+def command(work: Workspace, paths: tuple[str, ...], dialect: str, as_json: bool) -> int:
     """Check files or folders. Every problem of every file, with line, field, what was expected and what was found."""
     reports = validate_files(paths, work.kit, dialect)
     valid = not any(report.problems for report in reports)

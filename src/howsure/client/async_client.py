@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
-from howsure.client.connection import Connection, Retries, ServiceRequest
+from howsure.client.connection import Connection, Retries
 from howsure.client.documents import AsyncBots, AsyncBulk, AsyncDatasets, AsyncDocuments, url_path
-from howsure.client.pages import PagedList, list_pages, read_answer, read_list
+from howsure.client.pages import PagedList, ServiceResource
 from howsure.client.requests import EvaluationOptions, TranscriptOptions
 from howsure.client.runs import AsyncLabels, AsyncResults, AsyncRuns
 from howsure.wire.admin import ApiKey, AuditEntry, NewApiKey, ServiceHealth
@@ -23,15 +23,12 @@ SECONDS = 300.0
 RETRIES = Retries()
 
 
-class AsyncKeys:
+class AsyncKeys(ServiceResource):
     """API keys, and the log of writes. They need the scope `admin`."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def each(self, *, most: int | None = None) -> PagedList[ApiKey]:
         """Newest first, without secrets."""
-        return list_pages(self._connection, ApiKey, "/keys", most)
+        return self._pages(ApiKey, "/keys", most)
 
     async def create(
         self,
@@ -43,28 +40,21 @@ class AsyncKeys:
         days: float | None = None,
     ) -> NewApiKey:
         """A new key; its `secret` is returned only now. Scopes are read, write, run and admin."""
-        said = {"organization_id": organization_id, "agent_ids": agent_ids and list(agent_ids), "days": days}
-        body = {
-            "name": name,
-            "scopes": list(scopes),
-            **{key: value for key, value in said.items() if value is not None},
-        }
+        limits = {"organization_id": organization_id, "agent_ids": agent_ids and list(agent_ids), "days": days}
+        body = {"name": name, "scopes": list(scopes), **{key: each for key, each in limits.items() if each is not None}}
         # Never sent again: the service would have to keep the secret to answer the same twice.
-        request = ServiceRequest(method="POST", path="/keys", body=body, once=True)
-        return read_answer(NewApiKey, await self._connection.ask(request))
+        return await self._read(NewApiKey, "POST", "/keys", body, once=True)
 
     async def revoke(self, id: str) -> ApiKey:
         """From now on it opens nothing."""
-        return read_answer(
-            ApiKey, await self._connection.ask(ServiceRequest(method="DELETE", path=url_path("keys", id)))
-        )
+        return await self._read(ApiKey, "DELETE", url_path("keys", id))
 
     def deeds(self, *, most: int | None = None) -> PagedList[AuditEntry]:
         """Who wrote what, newest first."""
-        return list_pages(self._connection, AuditEntry, "/audit", most)
+        return self._pages(AuditEntry, "/audit", most)
 
 
-class AsyncClient:
+class AsyncClient(ServiceResource):
     """`async with AsyncClient() as client: run = await client.runs.start(dataset_id=…)`. The key is `key`, else what
     the environment has as HOWSURE_API_KEY; a service on this machine may need none. Close it when it is not needed."""
 
@@ -78,7 +68,7 @@ class AsyncClient:
         environ: Mapping[str, str] = os.environ,
     ) -> None:
         connection = Connection(url, environ.get(KEY, "") if key is None else key, seconds, retries)
-        self._connection = connection
+        super().__init__(connection)
         self.url = connection.base
         self.rubrics = AsyncDocuments(connection, "/rubrics", Rubric)
         self.test_sets = AsyncDocuments(connection, "/test-sets", TestSet)
@@ -104,33 +94,30 @@ class AsyncClient:
     async def close(self) -> None:
         await self._connection.close()
 
-    async def evaluate(self, bot_id: str, test_set_id: str, **wanted: Unpack[EvaluationOptions]) -> Evaluation:
+    async def evaluate(self, bot_id: str, test_set_id: str, **options: Unpack[EvaluationOptions]) -> Evaluation:
         """Run a test set against a bot; `runs.wait(evaluation.run_id)` waits for its end."""
-        body = {"bot_id": bot_id, "test_set_id": test_set_id, **wanted}
-        return read_answer(Evaluation, await self._ask("POST", "/evaluations", body))
+        body = {"bot_id": bot_id, "test_set_id": test_set_id, **options}
+        return await self._read(Evaluation, "POST", "/evaluations", body)
 
     async def evaluate_transcript(
-        self, messages: Sequence[Mapping[str, Any]], **wanted: Unpack[TranscriptOptions]
+        self, messages: Sequence[Mapping[str, Any]], **options: Unpack[TranscriptOptions]
     ) -> Result:
         """Grade one finished conversation now. No run is made."""
-        body = {"messages": [dict(each) for each in messages], **wanted}
-        return read_answer(Result, await self._ask("POST", "/evaluate-transcript", body))
+        body = {"messages": [dict(each) for each in messages], **options}
+        return await self._read(Result, "POST", "/evaluate-transcript", body)
 
     async def compare(self, first: str, second: str) -> Json:
         """Two runs, case by case: flips both ways, differences with intervals, and a sentence."""
-        compared: Json = (await self._ask("GET", url_path("compare", first, second))).json
+        compared: Json = (await self._send("GET", url_path("compare", first, second))).json
         return compared
 
     async def grader_types(self) -> list[EvaluatorType]:
         """The graders that a run may have."""
-        return read_list(EvaluatorType, await self._ask("GET", "/evaluators/types"))
+        return await self._read_list(EvaluatorType, "/evaluators/types")
 
     async def health(self) -> ServiceHealth:
-        return read_answer(ServiceHealth, await self._ask("GET", "/health"))
+        return await self._read(ServiceHealth, "GET", "/health")
 
     async def ready(self) -> ServiceHealth:
         """Whether the database answers; `Unavailable` where it does not."""
-        return read_answer(ServiceHealth, await self._ask("GET", "/ready"))
-
-    async def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        return await self._connection.ask(ServiceRequest(method=method, path=path, body=body))
+        return await self._read(ServiceHealth, "GET", "/ready")

@@ -98,7 +98,7 @@ async def _last(doing: Coroutine[Any, Any, object]) -> None:
         asyncio.get_running_loop().stop()
 
 
-A = TypeVar("A")
+A = TypeVar("A", covariant=True)
 P = ParamSpec("P")
 
 

@@ -117,8 +117,8 @@ class Connection:
                     yield line
                 return
             except FAILURES as error:
-                said = f"{self._place(request)} broke off ({type(error).__name__}): what came of it is not all"
-            raise Unavailable(said, kind="unreachable")
+                detail = f"{self._place(request)} broke off ({type(error).__name__}): what came of it is not all"
+            raise Unavailable(detail, kind="unreachable")
 
     async def _trying(self, request: ServiceRequest, do: Callable[[], Awaitable[T]]) -> T:
         """What it comes to; done again where that does no harm and may help."""
@@ -190,8 +190,7 @@ class Connection:
         if isinstance(error, TimeoutError):
             return Unavailable(f"{place}: no answer in {self._seconds:g} s", kind="timeout")
         why = str(error) if isinstance(error, _ConnectionLost) else type(error).__name__
-        said = f"{place} cannot be reached ({why}): is `howsure serve` running there?"
-        return Unavailable(said, kind="unreachable")
+        return Unavailable(f"{place} cannot be reached ({why}): is `howsure serve` running there?", kind="unreachable")
 
     def _opened(self) -> ClientSession:
         if self._session is None:
@@ -267,10 +266,13 @@ def encoded(body: Any) -> bytes:
         raise ConfigInvalid(f"the body cannot be sent as JSON: {error}") from None
 
 
-def query_of(given: Mapping[str, Any]) -> dict[str, str | list[str]]:
+def query_of(values: Mapping[str, Any]) -> dict[str, str | list[str]]:
     """None is left out; a name with several values is repeated."""
-    said = {name: value for name, value in given.items() if value is not None}
-    return {name: [*map(_word, value)] if isinstance(value, tuple) else _word(value) for name, value in said.items()}
+    return {
+        name: [*map(_word, value)] if isinstance(value, tuple) else _word(value)
+        for name, value in values.items()
+        if value is not None
+    }
 
 
 def _word(value: Any) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from howsure.client.connection import Connection, ServiceRequest
-from howsure.client.pages import PagedList, list_pages, read_answer, read_list, stream_lines
+from howsure.client.pages import PagedList, ServiceResource, read_list, stream_lines
 from howsure.errors import NotFound
 from howsure.wire.admin import DocumentEntry, ImportedDocument
 from howsure.wire.base import Json, sendable_body
@@ -50,69 +50,58 @@ def if_match(version: int | None) -> dict[str, str]:
     return {} if version is None else {"If-Match": f'"{version}"'}
 
 
-class AsyncDocuments(Generic[D]):
-    """One kind of document. `version`, where a change or deletion takes it, is the one that was read: `Outdated` is
-    raised when there is a newer one by now."""
+class VersionedResource(ServiceResource, Generic[D]):
+    """One kind of document with versions. `version`, where a change or deletion takes it, is the one that was read:
+    `VersionConflict` is raised when there is a newer one by now."""
 
     def __init__(self, connection: Connection, path: str, kind: type[D]) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._path = path
         self._kind = kind
 
     def each(self, *, agent_id: str | None = None, name: str | None = None, most: int | None = None) -> PagedList[D]:
         """Newest first."""
-        return list_pages(self._connection, self._kind, self._path, most, agent_id=agent_id, name=name)
+        return self._pages(self._kind, self._path, most, agent_id=agent_id, name=name)
 
     async def get(self, id: str, version: int | None = None) -> D:
         """The newest version, or the one that is named; versions of what was deleted can still be read."""
         path = self._path + (url_path(id) if version is None else url_path(id, "versions", version))
-        return await self._one(ServiceRequest(method="GET", path=path))
-
-    async def create(self, body: Body | D) -> D:
-        return await self._one(ServiceRequest(method="POST", path=self._path, body=sendable_body(body)))
+        return await self._read(self._kind, "GET", path)
 
     async def change(self, id: str, body: Body | D, *, version: int | None = None) -> D:
         """The next version."""
-        path = self._path + url_path(id)
-        return await self._one(
-            ServiceRequest(method="PUT", path=path, body=sendable_body(body), headers=if_match(version))
-        )
+        path, headers = self._path + url_path(id), if_match(version)
+        return await self._read(self._kind, "PUT", path, sendable_body(body), headers=headers)
 
     async def delete(self, id: str, *, version: int | None = None) -> None:
         """Runs that used it keep the version they used."""
-        request = ServiceRequest(method="DELETE", path=self._path + url_path(id), headers=if_match(version))
-        await self._connection.ask(request)
+        await self._send("DELETE", self._path + url_path(id), headers=if_match(version))
 
     def versions(self, id: str, *, most: int | None = None) -> PagedList[D]:
         """Every version, newest first."""
-        return list_pages(self._connection, self._kind, self._path + url_path(id, "versions"), most)
+        return self._pages(self._kind, self._path + url_path(id, "versions"), most)
 
     async def diff(self, id: str, a: int, b: int) -> list[DocumentDifference]:
-        """What changed between two versions."""
-        path = self._path + url_path(id, "versions", a, "diff", b)
-        return read_list(DocumentDifference, await self._connection.ask(ServiceRequest(method="GET", path=path)))
+        """What changed between two versions; of datasets, case by case."""
+        return await self._read_list(DocumentDifference, self._path + url_path(id, "versions", a, "diff", b))
 
     async def restore(self, id: str, version: int) -> D:
         """An old version again, as the newest."""
-        return await self._one(
-            ServiceRequest(method="POST", path=self._path + url_path(id, "versions", version, "restore"))
-        )
-
-    async def _one(self, request: ServiceRequest) -> D:
-        return read_answer(self._kind, await self._connection.ask(request))
+        return await self._read(self._kind, "POST", self._path + url_path(id, "versions", version, "restore"))
 
 
-class AsyncDatasets:
-    """Files of any dialect, and their cases."""
+class AsyncDocuments(VersionedResource[D]):
+    """Documents that are written as JSON: rubrics, test sets, question sets, evaluator configs."""
+
+    async def create(self, body: Body | D) -> D:
+        return await self._read(self._kind, "POST", self._path, sendable_body(body))
+
+
+class AsyncDatasets(VersionedResource[UploadedDataset]):
+    """Files of any dialect, and their cases. A changed one is sent as `name` and `content`, and what else it has."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def each(
-        self, *, agent_id: str | None = None, name: str | None = None, most: int | None = None
-    ) -> PagedList[UploadedDataset]:
-        """Newest first."""
-        return list_pages(self._connection, UploadedDataset, "/datasets", most, agent_id=agent_id, name=name)
+        super().__init__(connection, "/datasets", UploadedDataset)
 
     async def upload(
         self,
@@ -124,97 +113,52 @@ class AsyncDatasets:
     ) -> UploadedDataset:
         """A file, by its path or its bytes. Where it has problems, `Invalid` lists them all and nothing is stored."""
         content = await asyncio.to_thread(read_content, file)
-        called = name or ("dataset" if isinstance(file, bytes) else Path(file).name)
-        query = {"name": called, "agent_id": agent_id, "dialect": dialect}
-        return await self._one(ServiceRequest(method="POST", path="/datasets/upload", query=query, body=content))
-
-    async def get(self, id: str, version: int | None = None) -> UploadedDataset:
-        """Its newest version, or the one that is named, without the content."""
-        path = url_path("datasets", id) if version is None else url_path("datasets", id, "versions", version)
-        return await self._one(ServiceRequest(method="GET", path=path))
-
-    def versions(self, id: str, *, most: int | None = None) -> PagedList[UploadedDataset]:
-        """Every version, newest first."""
-        return list_pages(self._connection, UploadedDataset, url_path("datasets", id, "versions"), most)
-
-    async def diff(self, id: str, a: int, b: int) -> list[DocumentDifference]:
-        """What changed between two versions, case by case."""
-        request = ServiceRequest(method="GET", path=url_path("datasets", id, "versions", a, "diff", b))
-        return read_list(DocumentDifference, await self._connection.ask(request))
-
-    async def restore(self, id: str, version: int) -> UploadedDataset:
-        """An old version again, as the newest."""
-        return await self._one(
-            ServiceRequest(method="POST", path=url_path("datasets", id, "versions", version, "restore"))
-        )
+        file_name = name or ("dataset" if isinstance(file, bytes) else Path(file).name)
+        query = {"name": file_name, "agent_id": agent_id, "dialect": dialect}
+        return await self._read(UploadedDataset, "POST", "/datasets/upload", content, query=query)
 
     async def content(self, id: str, version: int) -> bytes:
         """The file, byte for byte."""
-        request = ServiceRequest(method="GET", path=url_path("datasets", id, "versions", version, "content"))
-        return (await self._connection.ask(request)).body
-
-    async def change(self, id: str, body: Body, *, version: int | None = None) -> UploadedDataset:
-        """The next version: `name` and `content`, and what else a dataset has."""
-        path = url_path("datasets", id)
-        return await self._one(ServiceRequest(method="PUT", path=path, body=body, headers=if_match(version)))
-
-    async def delete(self, id: str, *, version: int | None = None) -> None:
-        """Runs that used it can still read their version."""
-        request = ServiceRequest(method="DELETE", path=url_path("datasets", id), headers=if_match(version))
-        await self._connection.ask(request)
+        return (await self._send("GET", url_path("datasets", id, "versions", version, "content"))).body
 
     def cases(self, id: str, *, most: int | None = None) -> PagedList[DatasetCase]:
         """In the order of the file."""
-        return list_pages(self._connection, DatasetCase, url_path("datasets", id, "test-cases"), most)
+        return self._pages(DatasetCase, url_path("datasets", id, "test-cases"), most)
 
     async def case(self, case_id: str) -> DatasetCase:
         """One case, by the `id` that lists give it."""
-        request = ServiceRequest(method="GET", path=url_path("test-cases", case_id))
-        return read_answer(DatasetCase, await self._connection.ask(request))
+        return await self._read(DatasetCase, "GET", url_path("test-cases", case_id))
 
     async def add_case(self, id: str, case: Json) -> UploadedDataset:
         """The dataset with one more case, written as its dialect writes it."""
-        return await self._one(
-            ServiceRequest(method="POST", path=url_path("datasets", id, "test-cases"), body={"case": case})
-        )
+        return await self._read(UploadedDataset, "POST", url_path("datasets", id, "test-cases"), {"case": case})
 
     async def remove_case(self, case_id: str) -> None:
-        await self._connection.ask(ServiceRequest(method="DELETE", path=url_path("test-cases", case_id)))
-
-    async def _one(self, request: ServiceRequest) -> UploadedDataset:
-        return read_answer(UploadedDataset, await self._connection.ask(request))
+        await self._send("DELETE", url_path("test-cases", case_id))
 
 
-class AsyncBots:
+class AsyncBots(ServiceResource):
     """What is known of agents."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
     async def get(self, id: str) -> BotContext:
-        return read_answer(
-            BotContext, await self._connection.ask(ServiceRequest(method="GET", path=url_path("bots", id, "context")))
-        )
+        return await self._read(BotContext, "GET", url_path("bots", id, "context"))
 
     async def describe(self, id: str, body: Body | BotContext, *, version: int | None = None) -> BotContext:
         """Write or replace the description of an agent. Runs keep the description that they started with."""
-        path = url_path("bots", id, "context")
-        request = ServiceRequest(method="PUT", path=path, body=sendable_body(body), headers=if_match(version))
-        return read_answer(BotContext, await self._connection.ask(request))
+        path, headers = url_path("bots", id, "context"), if_match(version)
+        return await self._read(BotContext, "PUT", path, sendable_body(body), headers=headers)
 
     def versions(self, id: str, *, most: int | None = None) -> PagedList[BotVersion]:
         """Every description that was written here, newest first."""
-        return list_pages(self._connection, BotVersion, url_path("bots", id, "context", "versions"), most)
+        return self._pages(BotVersion, url_path("bots", id, "context", "versions"), most)
 
     async def diff(self, id: str, a: int, b: int) -> list[DocumentDifference]:
         """What changed between two versions."""
-        request = ServiceRequest(method="GET", path=url_path("bots", id, "context", "versions", a, "diff", b))
-        return read_list(DocumentDifference, await self._connection.ask(request))
+        return await self._read_list(DocumentDifference, url_path("bots", id, "context", "versions", a, "diff", b))
 
     async def restore(self, id: str, version: int) -> BotVersion:
         """An old version again, as the newest."""
-        path = url_path("bots", id, "context", "versions", version, "restore")
-        return read_answer(BotVersion, await self._connection.ask(ServiceRequest(method="POST", path=path)))
+        return await self._read(BotVersion, "POST", url_path("bots", id, "context", "versions", version, "restore"))
 
 
 Kind = Literal["rubric", "test_set", "question_set", "dataset", "agent", "graders"]
@@ -223,11 +167,8 @@ LARGEST = 8 * 1024 * 1024
 """Bytes sent at a time, as far as single entries are smaller."""
 
 
-class AsyncBulk:
+class AsyncBulk(ServiceResource):
     """Documents as entries, one a line: `kind`, `id`, and the document itself at its newest version."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def export(self, *kinds: Kind) -> PagedList[DocumentEntry]:
         """Every document that the key may see; only of these kinds, where some are named."""
@@ -238,25 +179,22 @@ class AsyncBulk:
     async def load(self, entries: str | Path | bytes | Iterable[DocumentEntry]) -> list[ImportedDocument]:
         """Entries from a file, its bytes, or as they were exported. A document that is there already is left as it is;
         one that cannot be taken says why, and the others are taken."""
-        content = await asyncio.to_thread(_lines, entries)
+        content = await asyncio.to_thread(entry_lines, entries)
         done: list[ImportedDocument] = []
         before = 0
         for part, lines in _parts(content):
-            request = ServiceRequest(method="POST", path="/import", body=part, headers=NDJSON)
-            told = read_list(ImportedDocument, await self._connection.ask(request))
-            done += [replace(each, line=each.line + before) for each in told]
+            imported = read_list(ImportedDocument, await self._send("POST", "/import", part, headers=NDJSON))
+            done += [replace(document, line=document.line + before) for document in imported]
             before += lines
         return done
 
 
-def _lines(entries: str | Path | bytes | Iterable[DocumentEntry]) -> bytes:
+def entry_lines(entries: str | Path | bytes | Iterable[DocumentEntry]) -> bytes:
+    """Entries as the service reads them, one a line."""
     if isinstance(entries, bytes | str | Path):
         return read_content(entries)
-    return b"".join(msgspec.json.encode(_plain(each)) + b"\n" for each in entries)
-
-
-def _plain(entry: DocumentEntry) -> dict[str, Any]:
-    return {"kind": entry.kind, "id": entry.id, "document": entry.document}
+    plain = ({"kind": entry.kind, "id": entry.id, "document": entry.document} for entry in entries)
+    return b"".join(msgspec.json.encode(each) + b"\n" for each in plain)
 
 
 def _parts(content: bytes) -> Iterator[tuple[bytes, int]]:

@@ -62,7 +62,9 @@ class ServiceError(HowsureError):
         self.status = status
         self.problems = tuple(problems)
         self.request_id = request_id
-        super().__init__(_told(detail, self.problems))
+        further = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
+        listed = "; ".join(map(str, self.problems[:SHOWN]))
+        super().__init__(f"{detail}: {listed}{further}" if listed else detail)
 
 
 class Unauthorized(ServiceError):
@@ -125,18 +127,12 @@ def error_of(status: int, body: bytes, place: str, request_id: str = "") -> Serv
     """The error that an answer says. What is not the service's own (a proxy's page, a redirect) is named as that."""
     kind = KINDS.get(status, ServiceError)
     try:
-        said = msgspec.json.decode(body, type=_ErrorBody)
+        answer = msgspec.json.decode(body, type=_ErrorBody)
     except (msgspec.DecodeError, UnicodeDecodeError):
         detail = f"{place} answered {status}, and not as the service does: is this the service's address?"
         return kind(detail, status=status, request_id=request_id)
-    return kind(said.detail, kind=said.error, status=status, problems=said.problems or (), request_id=request_id)
+    return kind(answer.detail, kind=answer.error, status=status, problems=answer.problems or (), request_id=request_id)
 
 
 def unreadable(place: str, error: Any) -> ServiceError:
     return ServiceError(f"the answer of {place} cannot be read: {error}", kind="unreadable")
-
-
-def _told(detail: str, problems: Sequence[RequestProblem]) -> str:
-    further = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
-    listed = "; ".join(map(str, problems[:SHOWN]))
-    return f"{detail}: {listed}{further}" if listed else detail

@@ -1,4 +1,5 @@
-"""Lists that come page by page, or as lines of one answer. Nothing is requested before somebody iterates."""
+"""What every part of the client is made of: requests that are answered by one shape or an array, and lists that come
+page by page or as lines. Of a list, nothing is requested before somebody iterates."""
 
 from __future__ import annotations
 
@@ -29,20 +30,20 @@ class PagedList(Generic[T]):
                 yield each
 
 
-def read_answer(kind: type[S], answered: ServiceAnswer) -> S:
+def read_answer(kind: type[S], answer: ServiceAnswer) -> S:
     """The one thing that was answered."""
     try:
-        return read_shape(kind, answered.json)
+        return read_shape(kind, answer.json)
     except msgspec.ValidationError as error:
-        raise unreadable(answered.place, error) from None
+        raise unreadable(answer.place, error) from None
 
 
-def read_list(kind: type[S], answered: ServiceAnswer) -> list[S]:
+def read_list(kind: type[S], answer: ServiceAnswer) -> list[S]:
     """Everything in an array."""
     try:
-        return [read_shape(kind, each) for each in msgspec.convert(answered.json, list[Any])]
+        return [read_shape(kind, each) for each in msgspec.convert(answer.json, list[Any])]
     except msgspec.ValidationError as error:
-        raise unreadable(answered.place, error) from None
+        raise unreadable(answer.place, error) from None
 
 
 def list_pages(connection: Connection, kind: type[S], path: str, most: int | None = None, **query: Any) -> PagedList[S]:
@@ -52,11 +53,11 @@ def list_pages(connection: Connection, kind: type[S], path: str, most: int | Non
         left, cursor = most, None
         while left is None or left > 0:
             size = LARGEST if left is None else min(left, LARGEST)
-            asked = ServiceRequest(method="GET", path=path, query={**query, "limit": size, "cursor": cursor})
-            answered = await connection.ask(asked)
-            page = read_list(kind, answered)
+            request = ServiceRequest(method="GET", path=path, query={**query, "limit": size, "cursor": cursor})
+            answer = await connection.ask(request)
+            page = read_list(kind, answer)
             yield page
-            cursor = answered.headers.get(NEXT)
+            cursor = answer.headers.get(NEXT)
             left = None if left is None else left - len(page)
             if cursor is None:
                 return
@@ -74,7 +75,10 @@ def stream_lines(connection: Connection, kind: type[S], request: ServiceRequest)
     async def walk() -> AsyncIterator[list[S]]:
         page: list[S] = []
         async for line in connection.lines(request):
-            page.append(_read(kind, line, request))
+            try:
+                page.append(read_shape(kind, msgspec.json.decode(line)))
+            except (msgspec.DecodeError, msgspec.ValidationError) as error:
+                raise unreadable(f"{request.method} {request.path}", error) from None
             if len(page) == BATCH:
                 yield page
                 page = []
@@ -84,8 +88,20 @@ def stream_lines(connection: Connection, kind: type[S], request: ServiceRequest)
     return PagedList(walk)
 
 
-def _read(kind: type[S], line: bytes, request: ServiceRequest) -> S:
-    try:
-        return read_shape(kind, msgspec.json.decode(line))
-    except (msgspec.DecodeError, msgspec.ValidationError) as error:
-        raise unreadable(f"{request.method} {request.path}", error) from None
+class ServiceResource:
+    """A part of the service, reached by one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def _send(self, method: str, path: str, body: Any = None, **details: Any) -> ServiceAnswer:
+        return await self._connection.ask(ServiceRequest(method=method, path=path, body=body, **details))
+
+    async def _read(self, kind: type[S], method: str, path: str, body: Any = None, **details: Any) -> S:
+        return read_answer(kind, await self._send(method, path, body, **details))
+
+    async def _read_list(self, kind: type[S], path: str) -> list[S]:
+        return read_list(kind, await self._send("GET", path))
+
+    def _pages(self, kind: type[S], path: str, most: int | None = None, **query: Any) -> PagedList[S]:
+        return list_pages(self._connection, kind, path, most, **query)

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from time import monotonic
 from typing import Any, Literal, Unpack
 
-from howsure.client.connection import Connection, ServiceRequest
+from howsure.client.connection import ServiceRequest
 from howsure.client.documents import url_path
 from howsure.client.errors import Unavailable, WaitedTooLong
-from howsure.client.pages import PagedList, list_pages, read_answer, stream_lines
+from howsure.client.pages import PagedList, ServiceResource, stream_lines
 from howsure.client.requests import LabelOptions, RegradeOptions, ResultOptions, StartRunOptions
 from howsure.wire.labels import HumanLabel, RunAgreement
 from howsure.wire.results import Result
@@ -27,25 +27,22 @@ Progress = Callable[[Run], object]
 """Called with a run whenever it has changed."""
 
 
-class AsyncRuns:
+class AsyncRuns(ServiceResource):
     """Runs of the service."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def each(
         self, *, agent_id: str | None = None, status: Status | None = None, most: int | None = None
     ) -> PagedList[Run]:
         """Newest first."""
-        return list_pages(self._connection, Run, "/runs", most, agent_id=agent_id, status=status)
+        return self._pages(Run, "/runs", most, agent_id=agent_id, status=status)
 
-    async def start(self, **wanted: Unpack[StartRunOptions]) -> Run:
+    async def start(self, **options: Unpack[StartRunOptions]) -> Run:
         """Queue a run over one of `dataset_id`, `question_set_id` and `test_set_id`. `wait` waits for its end."""
-        return await self._one("POST", "/runs", dict(wanted))
+        return await self._read(Run, "POST", "/runs", dict(options))
 
     async def get(self, run_id: str) -> Run:
         """With its counts as they are now."""
-        return await self._one("GET", url_path("runs", run_id))
+        return await self._read(Run, "GET", url_path("runs", run_id))
 
     def watch(
         self,
@@ -66,25 +63,24 @@ class AsyncRuns:
             pause = min(FIRST_LOOK, every)
             while run.is_live:
                 if seconds is not None and monotonic() - begun + pause > seconds:
-                    raise waited_too_long(run, seconds)
+                    progress = f"{run.completed} of {run.total} are done, and it goes on"
+                    detail = f"run {run.run_id} did not end in {seconds:g} s: {progress}"
+                    raise WaitedTooLong(detail, kind="waited_too_long")
                 await asyncio.sleep(pause)
                 pause = min(pause * 1.5, every)
-                now = await self._now(run, monotonic() - heard < patience)
-                heard = heard if now is None else monotonic()
-                if now is not None and now != run:
-                    run = now
+                patient = monotonic() - heard < patience
+                try:
+                    latest = await self.get(run.run_id)
+                except Unavailable:
+                    if not patient:
+                        raise
+                    continue
+                heard = monotonic()
+                if latest != run:
+                    run = latest
                     yield [run]
 
         return PagedList(walk)
-
-    async def _now(self, run: Run, patient: bool) -> Run | None:
-        """The run as it is now; None while the service is away and there is patience left."""
-        try:
-            return await self.get(run.run_id)
-        except Unavailable:
-            if not patient:
-                raise
-            return None
 
     async def wait(
         self,
@@ -107,7 +103,7 @@ class AsyncRuns:
     ) -> PagedList[Result]:
         """In the order of the cases."""
         path = url_path("runs", run_id, "results")
-        return list_pages(self._connection, Result, path, most, verdict=verdict, candidate=candidate)
+        return self._pages(Result, path, most, verdict=verdict, candidate=candidate)
 
     def export(self, run_id: str) -> PagedList[Result]:
         """The same, in one answer that is read as it comes: for very many."""
@@ -116,95 +112,76 @@ class AsyncRuns:
 
     async def result(self, run_id: str, result_id: str) -> Result:
         """By its id, or by its case's where that names only one."""
-        request = ServiceRequest(method="GET", path=url_path("runs", run_id, "results", result_id))
-        return read_answer(Result, await self._connection.ask(request))
+        return await self._read(Result, "GET", url_path("runs", run_id, "results", result_id))
 
     async def cancel(self, run_id: str) -> Run:
         """Stop it; what is finished stays finished, and it can still be resumed."""
-        return await self._one("POST", url_path("runs", run_id, "cancel"))
+        return await self._read(Run, "POST", url_path("runs", run_id, "cancel"))
 
     async def pause(self, run_id: str) -> Run:
         """Stop it until it is resumed."""
-        return await self._one("POST", url_path("runs", run_id, "pause"))
+        return await self._read(Run, "POST", url_path("runs", run_id, "pause"))
 
     async def resume(self, run_id: str) -> Run:
         """Go on where it stopped."""
-        return await self._one("POST", url_path("runs", run_id, "resume"))
+        return await self._read(Run, "POST", url_path("runs", run_id, "resume"))
 
     async def retry(self, run_id: str) -> Run:
         """Try the errored cases again."""
-        return await self._one("POST", url_path("runs", run_id, "retry"))
+        return await self._read(Run, "POST", url_path("runs", run_id, "retry"))
 
-    async def regrade(self, run_id: str, **wanted: Unpack[RegradeOptions]) -> Run:
+    async def regrade(self, run_id: str, **options: Unpack[RegradeOptions]) -> Run:
         """A new run that grades the answers of this one again; the agent is not called."""
-        return await self._one("POST", url_path("runs", run_id, "regrade"), dict(wanted))
+        return await self._read(Run, "POST", url_path("runs", run_id, "regrade"), dict(options))
 
     async def delete(self, run_id: str) -> None:
         """The run and all its results; one that is worked on must be cancelled first."""
-        await self._connection.ask(ServiceRequest(method="DELETE", path=url_path("runs", run_id)))
-
-    async def _one(self, method: str, path: str, body: Any = None) -> Run:
-        return read_answer(Run, await self._connection.ask(ServiceRequest(method=method, path=path, body=body)))
+        await self._send("DELETE", url_path("runs", run_id))
 
 
-class AsyncResults:
+class AsyncResults(ServiceResource):
     """Results of every run, and the status of every agent."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    def each(self, *, most: int | None = None, **wanted: Unpack[ResultOptions]) -> PagedList[Result]:
+    def each(self, *, most: int | None = None, **filters: Unpack[ResultOptions]) -> PagedList[Result]:
         """Newest run first."""
-        return list_pages(self._connection, Result, "/results", most, **wanted)
+        return self._pages(Result, "/results", most, **filters)
 
     def by_agent(self, *, most: int | None = None) -> PagedList[AgentStatus]:
         """Every agent that was tried, by id, with its newest run that is complete."""
-        return list_pages(self._connection, AgentStatus, "/org-evaluations", most)
-
-
-def waited_too_long(run: Run, seconds: float) -> WaitedTooLong:
-    said = f"run {run.run_id} did not end in {seconds:g} s: {run.completed} of {run.total} are done, and it goes on"
-    return WaitedTooLong(said, kind="waited_too_long")
+        return self._pages(AgentStatus, "/org-evaluations", most)
 
 
 Opinion = Literal["pass", "fail", "not_applicable", "cannot_tell"]
 
 
-class AsyncLabels:
+class AsyncLabels(ServiceResource):
     """People's labels."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def each(
         self, *, agent_id: str | None = None, labeler: str | None = None, most: int | None = None
     ) -> PagedList[HumanLabel]:
         """Of every run, newest first."""
-        return list_pages(self._connection, HumanLabel, "/labels", most, agent_id=agent_id, labeler=labeler)
+        return self._pages(HumanLabel, "/labels", most, agent_id=agent_id, labeler=labeler)
 
     def of_run(self, run_id: str, *, labeler: str | None = None, most: int | None = None) -> PagedList[HumanLabel]:
         """Of one run, newest first."""
-        return list_pages(self._connection, HumanLabel, url_path("runs", run_id, "labels"), most, labeler=labeler)
+        return self._pages(HumanLabel, url_path("runs", run_id, "labels"), most, labeler=labeler)
 
     async def give(
-        self, run_id: str, result_id: str, grader: str, opinion: Opinion, **wanted: Unpack[LabelOptions]
+        self, run_id: str, result_id: str, grader: str, opinion: Opinion, **options: Unpack[LabelOptions]
     ) -> HumanLabel:
         """Label one grade; an earlier label of the same person on it is replaced. `result_id` may be the id of
         the result's case, `criterion_id` is that of a criterion or rule."""
-        body: dict[str, Any] = {"result_id": result_id, "grader": grader, "opinion": opinion, **wanted}
-        request = ServiceRequest(method="POST", path=url_path("runs", run_id, "labels"), body=body)
-        return read_answer(HumanLabel, await self._connection.ask(request))
+        body: dict[str, Any] = {"result_id": result_id, "grader": grader, "opinion": opinion, **options}
+        return await self._read(HumanLabel, "POST", url_path("runs", run_id, "labels"), body)
 
     async def take_back(self, run_id: str, label_id: str) -> None:
-        await self._connection.ask(ServiceRequest(method="DELETE", path=url_path("runs", run_id, "labels", label_id)))
+        await self._send("DELETE", url_path("runs", run_id, "labels", label_id))
 
     async def agreement(self, run_id: str) -> RunAgreement:
         """How far people agree with the judge, and with each other."""
-        request = ServiceRequest(method="GET", path=url_path("runs", run_id, "agreement"))
-        return read_answer(RunAgreement, await self._connection.ask(request))
+        return await self._read(RunAgreement, "GET", url_path("runs", run_id, "agreement"))
 
     async def file(self, run_id: str) -> bytes:
         """What `howsure judge calibrate` reads."""
-        return (
-            await self._connection.ask(ServiceRequest(method="GET", path=url_path("runs", run_id, "labels.ndjson")))
-        ).body
+        return (await self._send("GET", url_path("runs", run_id, "labels.ndjson"))).body

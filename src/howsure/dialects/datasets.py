@@ -81,7 +81,12 @@ def expand(paths: Iterable[Path], dialects: Iterable[Importer] = (), note: Note 
     files: list[Path] = []
     for path in paths:
         with readable(path):
-            files += _in_folder(path, known, note) if path.is_dir() else [_existing(path)]
+            if path.is_dir():
+                files += _in_folder(path, known, note)
+            elif path.exists() or str(path) == STDIN:
+                files.append(path)
+            else:
+                raise NotFound(f"no such file: {path}")
     return list(dict.fromkeys(files))
 
 
@@ -117,33 +122,26 @@ def _ending(head: bytes) -> str:
     return ".jsonl" if isinstance(value, dict) and not problems and len(lines) > 1 else ".json"
 
 
-def _existing(path: Path) -> Path:
-    if not path.exists() and str(path) != STDIN:
-        raise NotFound(f"no such file: {path}")
-    return path
-
-
 def _in_folder(folder: Path, dialects: Sequence[Importer], note: Note | None) -> list[Path]:
     with readable(folder):
-        files = sorted(path for path in folder.rglob("*") if _is_data(path, folder))
-    known = [path for path in files if not dialects or _is_known(path, dialects, note)]
+        files = sorted(
+            path
+            for path in folder.rglob("*")
+            if path.suffix.lower() in ENDINGS
+            and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+            and path.is_file()
+        )
+    known: list[Path] = []
+    for path in files:
+        head = _head(path) if dialects else b""
+        if _is_blank(head) or any(dialect.detect(path, head) for dialect in dialects):
+            known.append(path)
+        elif note is not None:
+            message = "passed over: no dialect knows this file"
+            note(Problem(code="skipped-file", message=message, file=str(path), level=Level.WARNING))
     if not known:
         requirement = f"that is of a known dialect ({', '.join(each.name for each in dialects)})" if files else ""
         raise InputError(f"{folder}: no data file ({', '.join(ENDINGS)}) {requirement}".rstrip() + " in this folder")
-    return known
-
-
-def _is_data(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return path.suffix.lower() in ENDINGS and not hidden and path.is_file()
-
-
-def _is_known(path: Path, dialects: Iterable[Importer], note: Note | None) -> bool:
-    head = _head(path)
-    known = _is_blank(head) or any(dialect.detect(path, head) for dialect in dialects)
-    if not known and note is not None:
-        message = "passed over: no dialect knows this file"
-        note(Problem(code="skipped-file", message=message, file=str(path), level=Level.WARNING))
     return known
 
 
@@ -196,10 +194,10 @@ def read_cases(path: Path, dialect: Importer, report: FileReport | None = None) 
     report = report or validate(path, dialect)
     if report.problems:
         raise DatasetInvalid(str(path), report.problems)
-    return _cases(path, dialect, report.sha256)
+    return _validated_cases(path, dialect, report.sha256)
 
 
-def _cases(path: Path, dialect: Importer, expected: str) -> Iterator[Case]:
+def _validated_cases(path: Path, dialect: Importer, expected: str) -> Iterator[Case]:
     reading = _Pass(path, dialect, again=True)
     for item in reading:
         if isinstance(item, Case):
@@ -220,23 +218,20 @@ class _Pass:
         self._dialect = dialect
 
     def __iter__(self) -> Iterator[Case | Problem]:
-        with readable(self._path):
-            yield from self._watched(self._dialect) if isinstance(self._dialect, WatchedDialect) else self._hashed()
-
-    def _watched(self, dialect: WatchedDialect) -> Iterator[Case | Problem]:
-        hashed = sha256()
-        if self._again and isinstance(dialect, RereadingDialect):
-            yield from dialect.read_again(self._path, hashed.update)
-        else:
-            yield from dialect.read_watched(self._path, hashed.update)
-        self.sha256 = hashed.hexdigest()
-
-    def _hashed(self) -> Iterator[Case | Problem]:
-        before = digest(self._path)
-        yield from self._dialect.read(self._path)
-        self.sha256 = digest(self._path)
-        if self.sha256 != before:
-            raise file_changed(self._path)
+        path, dialect, hashed = self._path, self._dialect, sha256()
+        with readable(path):
+            if not isinstance(dialect, WatchedDialect):
+                before = digest(path)
+                yield from dialect.read(path)
+                self.sha256 = digest(path)
+                if self.sha256 != before:
+                    raise file_changed(path)
+                return
+            if self._again and isinstance(dialect, RereadingDialect):
+                yield from dialect.read_again(path, hashed.update)
+            else:
+                yield from dialect.read_watched(path, hashed.update)
+            self.sha256 = hashed.hexdigest()
 
 
 class OnePass:
@@ -312,7 +307,11 @@ class _Tally:
             self._look(case)
         if self._ids is not None:
             if case.id in self._ids:
-                self._repeated.append(_repeated(case.id, self._path))
+                message, file = f"two cases have the id {shown(case.id)}", str(self._path)
+                problem = Problem(
+                    code="duplicate-id", message=message, file=file, field="id", hint="ids must be unique"
+                )
+                self._repeated.append(problem)
             self._ids.add(case.id)
 
     def report(self, dialect: str, sha256: str) -> FileReport:
@@ -321,26 +320,19 @@ class _Tally:
             problems += self._repeated
         if not problems and not self._cases:
             problems = [empty_file(self._path)]
-        return FileReport(
-            path=str(self._path),
-            dialect=dialect,
-            cases=self._cases,
-            problems=tuple(problems),
-            warnings=(*self._warnings, *self._more()),
-            sha256=sha256,
-        )
-
-    def _more(self) -> Iterator[Problem]:
+        file, warnings = str(self._path), list(self._warnings)
         for (code, field), count in self._alike.items():
             if count > MOST_ALIKE:
                 message = f"and {count - MOST_ALIKE:,} more lines with this warning"
-                file = str(self._path)
-                yield Problem(code=code, message=message, file=file, field=field, level=Level.WARNING)
-
-
-def _repeated(id: str, path: Path) -> Problem:
-    message = f"two cases have the id {shown(id)}"
-    return Problem(code="duplicate-id", message=message, file=str(path), field="id", hint="ids must be unique")
+                warnings.append(Problem(code=code, message=message, file=file, field=field, level=Level.WARNING))
+        return FileReport(
+            path=file,
+            dialect=dialect,
+            cases=self._cases,
+            problems=tuple(problems),
+            warnings=tuple(warnings),
+            sha256=sha256,
+        )
 
 
 def file_changed(path: Path) -> Conflict:

@@ -1,5 +1,5 @@
-"""JSON files that are loaded whole: the object in a file, the elements of its list with the lines they start on, and
-ids that must be unique. Line formats are in lines.py; writers.py writes.
+"""JSON files that are loaded whole: the value in a file, the elements of its list with the lines they start on, and ids
+that must be unique. Line formats are in lines.py; writers.py writes.
 """
 
 from __future__ import annotations
@@ -8,34 +8,49 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, structs
+
 from howsure.dialects.base import Watch
 from howsure.dialects.lines import open_file
 from howsure.dialects.problems import Spot, kind_of, shown, with_article
-from howsure.dialects.strict_json import Json, element_lines, parse_json
+from howsure.dialects.strict_json import element_lines, parse_json
 from howsure.errors import Problem
 
 
-class JsonDocument:
-    """A file that should hold one object. Where it does not, `value` is None and `problems` say why."""
+class JsonDocument(Struct, frozen=True):
+    """The JSON value of a file and every problem of its text; the value is None where the text cannot be read."""
 
-    def __init__(self, path: Path, watch: Watch | None = None) -> None:
-        with open_file(path, watch) as file:
-            text = file.read()
-        self.spot = Spot(str(path), 1)
-        loaded, self.problems = parse_json(text, file=str(path))
-        self.value: Json | None = loaded if isinstance(loaded, dict) else None
-        self._text = "" if self.value is None else text.decode("utf-8-sig")
-        if self.value is None and not self.problems:
-            message = f"must be an object, not {with_article(kind_of(loaded))}"
-            self.problems = [self.spot.problem("wrong-type", message, expected="object", found=shown(loaded))]
+    value: Any
+    text: str
+    spot: Spot
+    problems: list[Problem]
 
-    def elements(self, key: str) -> Iterator[tuple[Spot, Any]]:
-        """The elements of the list under `key`, each with its place; nothing where there is no list."""
-        elements = self.value.get(key) if self.value else None
+    def elements(self, key: str = "") -> Iterator[tuple[Spot, Any]]:
+        """The elements of the list in the file, or under `key` of its object, each with its place; nothing where there
+        is no list."""
+        elements = self.value.get(key) if key and isinstance(self.value, dict) else self.value
         if isinstance(elements, list):
-            lines = element_lines(self._text, key)
-            for place, (line, element) in enumerate(zip(lines, elements, strict=True)):
-                yield Spot(self.spot.file, line).below(key, place), element
+            text = self.text if key else f'{{"":{self.text}}}'
+            for place, (line, element) in enumerate(zip(element_lines(text, key), elements, strict=True)):
+                spot = Spot(self.spot.file, line)
+                yield (spot.below(key, place) if key else spot.below(place)), element
+
+
+def load_json(path: Path, watch: Watch | None = None) -> JsonDocument:
+    with open_file(path, watch) as file:
+        text = file.read()
+    value, problems = parse_json(text, file=str(path))
+    return JsonDocument(value, "" if value is None else text.decode("utf-8-sig"), Spot(str(path), 1), problems)
+
+
+def load_object(path: Path, watch: Watch | None = None) -> JsonDocument:
+    """A file that should hold one object. Where it does not, the value is None and the problems say why."""
+    document = load_json(path, watch)
+    if isinstance(document.value, dict):
+        return document
+    message = f"must be an object, not {with_article(kind_of(document.value))}"
+    problem = document.spot.problem("wrong-type", message, expected="object", found=shown(document.value))
+    return structs.replace(document, value=None, problems=document.problems or [problem])
 
 
 class UniqueIds:

@@ -21,15 +21,17 @@ from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.explain_rows import (
     case_of,
     disagreements,
-    explain_rows,
     json_text,
+    row_of,
     unreadable_tools,
+    unwritable,
     with_canonical_evals,
     with_payload_fields,
 )
 from howsure.dialects.explain_schema import (
     AGENTS,
     DEFAULT_EVALS,
+    PAYLOADS,
     PHASE_AGENTS,
     PLAIN_SCHEMA,
     PROFILES,
@@ -51,84 +53,71 @@ from howsure.dialects.problems import (
 )
 from howsure.dialects.reference_data import matcher_problems
 from howsure.dialects.strict_json import Json, duplicate_free, parse_json
-from howsure.dialects.writers import write_checked
+from howsure.dialects.writers import iter_writable, write_checked
 from howsure.errors import Level, Problem
 from howsure.model.case import Case
 
 _NEEDS = {"TaskAdherenceExplain": "task_goal", "ToolCallAccuracyExplain": "available_tools"}
 """The field that an eval needs."""
+_CALL_LISTS = ("expected_tool_calls", "invoked_tool_calls")
 
 
 def row_problems(row: Json, spot: Spot, profiles: Collection[str] | None) -> Iterator[Problem]:
     """What the schema cannot state: names that must fit each other, payloads, texts that should hold JSON. Parts of a
     wrong type are skipped: the schema reports those. `row` has canonical eval names and the fields of its payloads."""
-    yield from _id(row, spot)
-    yield from _open_names(row, spot)
-    yield from _phase(row, spot)
-    yield from _profile(row, spot, profiles)
+    yield from _name_problems(row, spot, profiles)
     yield from _calls(row, spot)
     yield from _evals(row, spot)
     yield from unreadable_tools(row, spot)
     yield from disagreements(row, spot)
 
 
-def _id(row: Json, spot: Spot) -> Iterator[Problem]:
-    id, agent = row.get("case_id"), row.get("agent_name")
-    if not (isinstance(id, str) and isinstance(agent, str) and id.strip() and agent.strip()):
-        return
-    if not re.fullmatch(re.escape(agent) + "-[0-9]{3,}", id):
+def _name_problems(row: Json, spot: Spot, profiles: Collection[str] | None) -> Iterator[Problem]:
+    id, agent, profile = (_name(row, field) for field in ("case_id", "agent_name", "threshold_profile"))
+    if id and agent and not re.fullmatch(re.escape(agent) + "-[0-9]{3,}", id):
         message = "must be the agent's name, a hyphen and three or more digits"
         yield spot.below("case_id").problem("bad-pattern", message, expected=f"{agent}-001", found=shown(id))
-
-
-def _open_names(row: Json, spot: Spot) -> Iterator[Problem]:
-    """Open lists: a name that is not on them is a warning only."""
     for field, known, code in (
         ("agent_name", AGENTS, "unknown-agent"),
         ("topic_family", TOPIC_FAMILIES, "unknown-topic-family"),
     ):
-        name = row.get(field)
-        if isinstance(name, str) and name.strip() and name not in known:
+        name = _name(row, field)
+        if name and name not in known:  # a warning only: these lists are open
             message = f"{shown(name)} is not one of those we know; it is kept"
             yield spot.below(field).warning(code, message, found=shown(name), hint=did_you_mean(name, known))
-
-
-def _phase(row: Json, spot: Spot) -> Iterator[Problem]:
-    if "phase" not in row and row.get("agent_name") in PHASE_AGENTS:
+    if "phase" not in row and agent in PHASE_AGENTS:
         message, hint = "`phase` is required for this agent", "only agents that run a whole workflow have none"
         yield spot.below("phase").problem("missing-field", message, expected="phase", hint=hint)
+    if profiles is not None and profile and profile not in profiles:
+        names = ", ".join(sorted(profiles))
+        message, hint = f"there is no profile {shown(profile)}", f"known: {names}; more can be added in howsure.yaml"
+        at = spot.below("threshold_profile")
+        yield at.problem("unknown-profile", message, expected=names, found=shown(profile), hint=hint)
 
 
-def _profile(row: Json, spot: Spot, profiles: Collection[str] | None) -> Iterator[Problem]:
-    name = row.get("threshold_profile")
-    if profiles is None or not isinstance(name, str) or not name.strip() or name in profiles:
-        return
-    known = ", ".join(sorted(profiles))
-    message, hint = f"there is no profile {shown(name)}", f"known: {known}; more can be added in howsure.yaml"
-    yield spot.below("threshold_profile").problem(
-        "unknown-profile", message, expected=known, found=shown(name), hint=hint
-    )
+def _name(row: Json, field: str) -> str:
+    """The text of a field; "" where it is blank or no text."""
+    name = row.get(field)
+    return name if isinstance(name, str) and name.strip() else ""
 
 
 def _calls(row: Json, spot: Spot) -> Iterator[Problem]:
-    for field in ("expected_tool_calls", "invoked_tool_calls"):
+    for field in _CALL_LISTS:
         calls = row.get(field)
         for index, call in enumerate(calls if isinstance(calls, list) else ()):
-            if isinstance(call, dict) and "arguments" in call:
-                yield from _arguments(call["arguments"], field, spot.below(field, index, "arguments"))
+            if not isinstance(call, dict) or "arguments" not in call:
+                continue
+            at, raw, arguments = spot.below(field, index, "arguments"), call["arguments"], json_text(call["arguments"])
+            if isinstance(raw, str) and not isinstance(arguments, dict):
+                no_json = isinstance(arguments, str)
+                what = "no JSON" if no_json else f"the JSON text of {with_article(kind_of(arguments))}"
+                message = f"must be an object or the JSON text of one, not {what}"
+                yield at.problem("not-an-object", message, expected="object", found=shown(raw))
+            elif field == "expected_tool_calls":
+                yield from matcher_problems(arguments, at)
     if row.get("invoked_tool_calls") and "model_answer" not in row:
         message = "`invoked_tool_calls` belong to a recorded answer, and there is none"
         yield spot.below("model_answer").problem("missing-field", message, expected="model_answer")
-
-
-def _arguments(raw: Any, field: str, spot: Spot) -> Iterator[Problem]:
-    arguments = json_text(raw)
-    if isinstance(raw, str) and not isinstance(arguments, dict):
-        what = "no JSON" if isinstance(arguments, str) else f"the JSON text of {with_article(kind_of(arguments))}"
-        message = f"must be an object or the JSON text of one, not {what}"
-        yield spot.problem("not-an-object", message, expected="object", found=shown(raw))
-    elif field == "expected_tool_calls":
-        yield from matcher_problems(arguments, spot)
 
 
 def _evals(row: Json, spot: Spot) -> Iterator[Problem]:
@@ -141,13 +130,11 @@ def _evals(row: Json, spot: Spot) -> Iterator[Problem]:
     if isinstance(bundle, dict):
         for eval in evals:
             if isinstance(eval, str) and eval not in bundle:
-                yield _without_payload(f"{eval} has no payload", spot.below("explain_inputs", eval))
+                message = f"{eval} has no payload; built from the fields"
+                yield spot.below("explain_inputs", eval).warning("missing-payload", message)
     elif bundle is None and "model_answer" in row:
-        yield _without_payload("there are no payloads", spot.below("explain_inputs"))
-
-
-def _without_payload(message: str, spot: Spot) -> Problem:
-    return spot.warning("missing-payload", f"{message}; built from the fields")
+        message = "there are no payloads; built from the fields"
+        yield spot.below("explain_inputs").warning("missing-payload", message)
 
 
 NAME = "scenario-catalog"
@@ -246,7 +233,12 @@ class ExplainDialect(WatchedDialect):
 
     def _read(self, path: Path, watch: Watch | None, build: Callable[[Json], T]) -> Iterator[Case | Problem | T]:
         catalogs, ids = [read_catalog(catalog) for catalog in find_catalogs(path)], SeenIds("case_id")
-        yield from _catalog_problems(catalogs, path)
+        for catalog in catalogs:
+            yield from catalog.problems
+        if len(catalogs) > 1:
+            names = ", ".join(catalog.path.name for catalog in catalogs)
+            message = f"{len(catalogs)} scenario catalogs stand beside this dataset: {names}"
+            yield Problem(code="several-catalogs", message=message, file=str(path), hint="keep one of them there")
         name = str(path)
         for number, text in read_lines(split_lines(path, watch)):
             row = plain_row(text)
@@ -261,18 +253,24 @@ class ExplainDialect(WatchedDialect):
                 yield from self.read_line(text, Spot(name, number), ids, catalogs)
 
     def read_again(self, path: Path, watch: Watch) -> Iterator[Case | Problem]:
-        """The cases of a file that was found valid and has the same hash."""
+        """The cases of a file that was found valid and has the same hash. What is of no use to a valid line is not
+        checked; a line that has changed after all is read slowly."""
         ids, name = SeenIds("case_id"), str(path)
         for number, text in read_lines(split_lines(path, watch)):
-            row = plain_row(text)
-            if row is not None:
-                yield case_of(row, {})
+            try:
+                row = msgspec.json.decode(text)
+                case = case_of(row, {}) if has_only_known_names(row) else None
+            except (msgspec.DecodeError, LookupError, TypeError, AttributeError, ValueError, RecursionError):
+                case = None
+            if case is not None:
+                yield case
             else:
                 yield from self.read_line(text, Spot(name, number), ids, ())
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         ids = SeenIds("case_id")
-        write_checked(explain_rows(cases, path), path, lambda text, spot: self.read_line(text, spot, ids, ()))
+        rows = (row_of(case) for case in iter_writable(cases, path, unwritable))
+        write_checked(rows, path, lambda text, spot: self.read_line(text, spot, ids, ()))
 
     def read_line(
         self, text: bytes, spot: Spot, ids: SeenIds, catalogs: Iterable[ScenarioCatalog]
@@ -286,7 +284,16 @@ class ExplainDialect(WatchedDialect):
         row = with_payload_fields(row)
         problems += [*misnamed, *_SHAPE.problems(row, spot)]
         unknown = extras.separate_unknown(row, SCHEMA, spot)
-        problems += [*row_problems(row, spot, self._profiles), *_links(row, spot, ids, catalogs), *unknown.warnings]
+        problems += row_problems(row, spot, self._profiles)
+        id, scenario = row.get("case_id"), _name(row, "scenario_id")
+        if isinstance(id, str) and spot.line is not None and not ids.is_new(id, spot.line):
+            problems.append(ids.repeated(id, spot))
+        for catalog in catalogs:
+            if scenario and scenario not in catalog.ids:
+                message = f"the catalog {catalog.path.name} has no scenario {shown(scenario)}"
+                at, hint = spot.below("scenario_id"), did_you_mean(scenario, catalog.ids)
+                problems.append(at.problem("unknown-scenario", message, found=shown(scenario), hint=hint))
+        problems += unknown.warnings
         if all(problem.level is Level.WARNING for problem in problems):
             yield case_of(row, unknown.kept)
         yield from problems
@@ -314,6 +321,26 @@ def plain_row(text: bytes) -> Json | None:
     return row
 
 
+_FIELDS = SCHEMA["properties"].keys()
+_CALL_FIELDS = {name: SCHEMA["properties"][name]["items"]["properties"].keys() for name in _CALL_LISTS}
+_PAYLOAD_FIELDS = {
+    eval: set(rule["required"]) for eval, rule in SCHEMA["properties"]["explain_inputs"]["properties"].items()
+}
+_REPEATED = {eval: {REPEATS[key] for key in keys} for eval, keys in PAYLOADS.items()}
+
+
+def has_only_known_names(row: Json) -> bool:
+    """Whether a valid row becomes a case as it stands: it has no unknown field, each eval under our spelling of its
+    name and once, and no field that only a payload states."""
+    evals, names = row.get("required_evals", ()), row.keys()
+    if not names <= _FIELDS or not PAYLOADS.keys() >= (distinct := set(evals)) or len(distinct) != len(evals):
+        return False
+    for eval, payload in row.get("explain_inputs", {}).items():
+        if payload.keys() != _PAYLOAD_FIELDS.get(eval) or not _REPEATED[eval] <= names:
+            return False
+    return all(call.keys() <= known for field, known in _CALL_FIELDS.items() for call in row.get(field, ()))
+
+
 def has_no_problem(row: Json, text: bytes, profiles: Collection[str] | None) -> bool:
     """Whether a plain row certainly has nothing to report: `read_line` would find neither problem nor warning."""
     agent, evals = row["agent_name"], row["required_evals"]
@@ -329,24 +356,3 @@ def has_no_problem(row: Json, text: bytes, profiles: Collection[str] | None) -> 
         and text.find(b'"$') < 0  # a matcher, which may be malformed
         and duplicate_free(text, row)
     )
-
-
-def _links(row: dict[str, Any], spot: Spot, ids: SeenIds, catalogs: Iterable[ScenarioCatalog]) -> Iterator[Problem]:
-    """Problems with what a row shares with other rows and files."""
-    id, scenario = row.get("case_id"), row.get("scenario_id")
-    if isinstance(id, str) and spot.line is not None and not ids.is_new(id, spot.line):
-        yield ids.repeated(id, spot)
-    for catalog in catalogs:
-        if isinstance(scenario, str) and scenario.strip() and scenario not in catalog.ids:
-            message = f"the catalog {catalog.path.name} has no scenario {shown(scenario)}"
-            hint = did_you_mean(scenario, catalog.ids)
-            yield spot.below("scenario_id").problem("unknown-scenario", message, found=shown(scenario), hint=hint)
-
-
-def _catalog_problems(catalogs: list[ScenarioCatalog], path: Path) -> Iterator[Problem]:
-    for catalog in catalogs:
-        yield from catalog.problems
-    if len(catalogs) > 1:
-        names = ", ".join(catalog.path.name for catalog in catalogs)
-        message = f"{len(catalogs)} scenario catalogs stand beside this dataset: {names}"
-        yield Problem(code="several-catalogs", message=message, file=str(path), hint="keep one of them there")

@@ -4,15 +4,14 @@ they repeat, or are built from them. A case that the format cannot hold is refus
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from howsure.dialects import extras
 from howsure.dialects.explain_schema import ALIASES, DEFAULT_EVALS, PAYLOADS, RAG_EVAL, RAG_MODE, REPEATS
 from howsure.dialects.problems import Spot, did_you_mean, shown
 from howsure.dialects.strict_json import Json, parse_json
-from howsure.dialects.writers import Reason, fields_without_place, foreign_expectations, iter_writable
+from howsure.dialects.writers import Reason, fields_without_place, foreign_expectations
 from howsure.errors import Problem
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import (
@@ -67,11 +66,8 @@ def _bundle(payloads: Mapping[str, Any], spot: Spot, problems: list[Problem]) ->
         elif known in bundle:
             problems.append(spot.below(name).problem("duplicate-eval", f"{known} has two payloads", found=shown(name)))
         else:
-            bundle[known] = (
-                ({"rag_mode": RAG_MODE, **payload} if isinstance(payload, dict) else payload)
-                if name.lower() != known.lower()
-                else payload
-            )
+            is_alias = name.lower() != known.lower()
+            bundle[known] = {"rag_mode": RAG_MODE, **payload} if is_alias and isinstance(payload, dict) else payload
     return bundle
 
 
@@ -107,9 +103,18 @@ def disagreements(row: Json, spot: Spot) -> Iterator[Problem]:
     for eval, payload in _payloads(row).items():
         for key, value in payload.items():
             field = REPEATS.get(key)
-            if field is None or type(row.get(field)) is not _KINDS[key] or _alike(value, row[field], key):
+            if field is None or type(row.get(field)) is not _KINDS[key]:
                 continue
-            message = f"`{key}` of {eval} is not what `{field}` says{_where(value, row[field])}"
+            stated, difference = row[field], ""
+            if _KINDS[key] is str:
+                if value == stated or not isinstance(value, str):
+                    continue
+                pairs = enumerate(zip(value, stated, strict=False))
+                at = next((index for index, (left, right) in pairs if left != right), min(len(value), len(stated)))
+                difference = f" (from character {at + 1} on)"
+            elif not isinstance(plain_tools(value), list) or plain_tools(value) == plain_tools(stated):
+                continue  # what cannot be read at all is reported by `unreadable_tools`
+            message = f"`{key}` of {eval} is not what `{field}` says{difference}"
             place = spot.below("explain_inputs", eval, key)
             hint = "make them equal, or leave the payload out: it is built from the fields"
             yield place.problem(
@@ -122,35 +127,19 @@ def _payloads(row: Json) -> dict[str, Json]:
     return {name: one for name, one in bundle.items() if isinstance(one, dict)} if isinstance(bundle, dict) else {}
 
 
-def _alike(payload: Any, field: Any, key: str) -> bool:
-    """Whether a payload value agrees with its field. A payload that cannot be read at all is reported elsewhere."""
-    if _KINDS[key] is str:
-        return payload == field or not isinstance(payload, str)
-    plain = plain_tools(payload)
-    return not isinstance(plain, list) or bool(plain == plain_tools(field))
-
-
-def _where(one: Any, other: Any) -> str:
-    """Where two texts begin to differ."""
-    if not isinstance(one, str) or not isinstance(other, str):
-        return ""
-    pairs = enumerate(zip(one, other, strict=False))
-    at = next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))
-    return f" (from character {at + 1} on)"
-
-
 def plain_tools(value: Any) -> Any:
     """A list of tools or calls in one form: JSON texts are read, described tools become their names."""
     value = json_text(value)
-    return [_plain_tool(each) for each in value] if isinstance(value, list) else value
-
-
-def _plain_tool(tool: Any) -> Any:
-    if not isinstance(tool, dict):
-        return tool
-    if "tool" not in tool:
-        return tool.get("name", tool)
-    return {**tool, "arguments": json_text(tool.get("arguments", {}))}
+    if not isinstance(value, list):
+        return value
+    return [
+        tool
+        if not isinstance(tool, dict)
+        else {**tool, "arguments": json_text(tool.get("arguments", {}))}
+        if "tool" in tool
+        else tool.get("name", tool)
+        for tool in value
+    ]
 
 
 def json_text(value: Any) -> Any:
@@ -175,8 +164,8 @@ FAILED = "error"
 _WRITABLE_KINDS = (Qualities, Goal, ReferenceAnswer, ToolCalls, Contract)
 
 
-def case_of(row: Json, kept: Mapping[str, Any]) -> Case:
-    """The case of a valid row with canonical evals and all fields; `kept` are its unknown fields by JSON Pointer."""
+def case_of(row: Json, unknown: Mapping[str, Any]) -> Case:
+    """The case of a valid row with canonical evals and all fields; `unknown` are its unknown fields by JSON Pointer."""
     evals = tuple(row.get("required_evals") or DEFAULT_EVALS)
     payloads = row.get("explain_inputs", {})
     metadata: Json = {}
@@ -184,8 +173,8 @@ def case_of(row: Json, kept: Mapping[str, Any]) -> Case:
         metadata[PAYLOAD_NAMES] = list(payloads)
     if MUTATIONS in row:
         metadata[MUTATIONS] = row[MUTATIONS]
-    if kept:
-        metadata[extras.KEY] = dict(kept)
+    if unknown:
+        metadata[extras.KEY] = dict(unknown)
     return Case(
         id=row["case_id"],
         input=SingleTurn(message=row["question"], context=row.get("context", "")),
@@ -206,16 +195,11 @@ def _expectations(row: Json, evals: tuple[str, ...]) -> tuple[Expectation, ...]:
     if (reference := row.get("reference_answer", "")) and not reference.isspace():
         expectations.append(ReferenceAnswer(answers=(reference,)))
     if "expected_tool_calls" in row:
-        expectations.append(
-            ToolCalls(
-                expected=tuple(
-                    [
-                        ExpectedCall(name=call["tool"], arguments=_arguments_of(call), reason=call.get("reason", ""))
-                        for call in row["expected_tool_calls"]
-                    ]
-                )
-            )
-        )
+        calls = [
+            ExpectedCall(name=call["tool"], arguments=_arguments_of(call), reason=call.get("reason", ""))
+            for call in row["expected_tool_calls"]
+        ]
+        expectations.append(ToolCalls(expected=tuple(calls)))
     if "expected_contract" in row:
         expectations.append(Contract(name=row["expected_contract"]))
     return tuple(expectations)
@@ -238,11 +222,6 @@ def _recorded(row: Json) -> Transcript:
     return Transcript(answer=answer, messages=tuple(messages))
 
 
-def explain_rows(cases: Iterable[Case], path: Path) -> Iterator[Json]:
-    """The rows, or a DatasetInvalid with every reason why there are none."""
-    return (_row(case) for case in iter_writable(cases, path, unwritable))
-
-
 def unwritable(case: Case) -> Iterator[Reason]:
     """The reasons why the format cannot hold the case."""
     question = case.input
@@ -255,16 +234,19 @@ def unwritable(case: Case) -> Iterator[Reason]:
     for name in LABELS:
         if name not in case.labels and name != "phase":
             yield f"labels.{name}", f"an explain row needs a `{name}`"
-    for name in case.labels.keys() - set(LABELS):
+    for name in sorted(case.labels.keys() - set(LABELS)):
         yield f"labels.{name}", "explain files have no place for this label"
-    for key in case.metadata.keys() - {PAYLOAD_NAMES, MUTATIONS, extras.KEY}:
+    for key in sorted(case.metadata.keys() - {PAYLOAD_NAMES, MUTATIONS, extras.KEY}):
         yield f"metadata.{key}", "explain files have no place for it"
     if any(tool != Tool(name=tool.name) for tool in case.tools or ()):
         yield "tools", "explain files name tools, and do not describe them"
     if case.tools is None and any("ToolCallAccuracyExplain" in names for names in _evals(case)):
         yield "tools", "ToolCallAccuracyExplain needs the tools that the agent has"
     yield from fields_without_place(case, ("name", "tags"), "explain")
-    yield from _recording_reasons(case.recorded)
+    if isinstance(case.recorded, BrokenRecording):
+        yield "recorded", "explain files hold answers, not broken recordings"
+    elif case.recorded is not None and _recorded(_recording(case.recorded)) != case.recorded:
+        yield "recorded", "explain files hold an answer and calls with their outcome, and nothing else of a recording"
 
 
 def _evals(case: Case) -> list[tuple[str, ...]]:
@@ -284,14 +266,8 @@ def _expectation_reasons(case: Case) -> Iterator[Reason]:
                 yield "expectations", f"explain files know these evals: {', '.join(PAYLOADS)}"
 
 
-def _recording_reasons(recorded: Transcript | BrokenRecording | None) -> Iterator[Reason]:
-    if isinstance(recorded, BrokenRecording):
-        yield "recorded", "explain files hold answers, not broken recordings"
-    elif recorded is not None and _recorded(_recording(recorded)) != recorded:  # the rest would be lost
-        yield "recorded", "explain files hold an answer and calls with their outcome, and nothing else of a recording"
-
-
-def _row(case: Case) -> Json:
+def row_of(case: Case) -> Json:
+    """The row of a case that the format can hold."""
     question = case.input
     assert isinstance(question, SingleTurn)  # checked above
     row: Json = {"case_id": case.id, **{name: case.labels[name] for name in LABELS if name in case.labels}}
@@ -321,16 +297,13 @@ def _fields(expected: Expectation) -> Json:
         case ReferenceAnswer(answers=(answer,)):
             return {"reference_answer": answer}
         case ToolCalls(expected=calls):
-            return {"expected_tool_calls": [_written(call) for call in calls]}
+            reasons = [{"reason": call.reason} if call.reason else {} for call in calls]
+            written = [{"tool": call.name, "arguments": call.arguments} for call in calls]
+            return {"expected_tool_calls": [call | reason for call, reason in zip(written, reasons, strict=True)]}
         case Contract(name=name):
             return {"expected_contract": name}
         case other:
             raise TypeError(f"not an explain expectation: {other!r}")
-
-
-def _written(call: ExpectedCall) -> Json:
-    reason = {"reason": call.reason} if call.reason else {}
-    return {"tool": call.name, "arguments": call.arguments, **reason}
 
 
 def _recording(recorded: Transcript) -> Json:

@@ -55,6 +55,9 @@ _ARGUMENTS: Json = {"type": ["object", "string"], "description": "an object, or 
 _TOOL_LIST: Json = {"type": ["array", "string"], "description": "a list, or the JSON text of one"}
 
 
+_MODE: Json = {RAG_EVAL: {"rag_mode": {"const": RAG_MODE}}}
+
+
 def _words(*allowed: str) -> Json:
     return {"enum": list(allowed)}
 
@@ -62,12 +65,6 @@ def _words(*allowed: str) -> Json:
 def _calls(comment: str) -> Json:
     fields = {"tool": _TEXT, "arguments": _ARGUMENTS, comment: _ANY_TEXT}
     return {"type": "array", "items": {"type": "object", "required": ["tool"], "properties": fields}}
-
-
-def _payload(eval: str, keys: tuple[str, ...]) -> Json:
-    fields = {key: _TOOL_LIST if key.endswith("Tools") else _ANY_TEXT for key in keys}
-    rag: Json = {"rag_mode": {"const": RAG_MODE}} if eval == RAG_EVAL else {}
-    return {"type": "object", "required": [*keys, *rag], "properties": {**fields, **rag}}
 
 
 SCHEMA: Json = {
@@ -104,7 +101,15 @@ SCHEMA: Json = {
         "invoked_tool_calls": _calls("outcome"),
         "explain_inputs": {
             "type": "object",
-            "properties": {eval: _payload(eval, keys) for eval, keys in PAYLOADS.items()},
+            "properties": {
+                eval: {
+                    "type": "object",
+                    "required": [*keys, *_MODE.get(eval, {})],
+                    "properties": {key: _TOOL_LIST if key.endswith("Tools") else _ANY_TEXT for key in keys}
+                    | _MODE.get(eval, {}),
+                }
+                for eval, keys in PAYLOADS.items()
+            },
         },
         "required_evals": {"type": "array", "items": _words(*PAYLOADS)},
         "threshold_profile": {**_TEXT, "description": "a profile that is built in or in howsure.yaml"},
@@ -135,20 +140,21 @@ def _nested(levels: int) -> Json:
     return {"items": inner, "additionalProperties": inner}
 
 
-def _plain_schema() -> Json:
-    """The schema of a line in the usual form: known names, no unknown field, an answer, and the evals named with their
-    payloads; tools are lists, and arguments are objects that are not deeply nested."""
-    schema = _closed(SCHEMA)
-    call_fields = {"properties": {"arguments": {"type": "object", **_nested(5)}}}
-    fields = {
-        "agent_name": {"enum": list(AGENTS)},
-        "topic_family": {"enum": list(TOPIC_FAMILIES)},
-        "required_evals": {"minItems": 1, "uniqueItems": True},
-        "expected_tool_calls": {"items": call_fields},
-        "invoked_tool_calls": {"items": call_fields},
-    }
-    needed = ["model_answer", "required_evals", "explain_inputs"]
-    return {**schema, "allOf": [{"properties": fields, "required": needed}]}
-
-
-PLAIN_SCHEMA = _plain_schema()
+_PLAIN_CALL = {"items": {"properties": {"arguments": {"type": "object", **_nested(5)}}}}
+PLAIN_SCHEMA = {
+    **_closed(SCHEMA),
+    "allOf": [
+        {
+            "required": ["model_answer", "required_evals", "explain_inputs"],
+            "properties": {
+                "agent_name": {"enum": list(AGENTS)},
+                "topic_family": {"enum": list(TOPIC_FAMILIES)},
+                "required_evals": {"minItems": 1, "uniqueItems": True},
+                "expected_tool_calls": _PLAIN_CALL,
+                "invoked_tool_calls": _PLAIN_CALL,
+            },
+        }
+    ],
+}
+"""The schema of a line in the usual form: known names, no unknown field, an answer, and the evals named with their
+payloads; tools are lists, and arguments are objects that are not deeply nested."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from howsure.dialects import reference_data
 from howsure.dialects.base import Watch, WatchedDialect
-from howsure.dialects.documents import JsonDocument, UniqueIds
+from howsure.dialects.documents import UniqueIds, load_object
 from howsure.dialects.extras import KEY as UNKNOWN
 from howsure.dialects.extras import restore_unknown, separate_unknown
 from howsure.dialects.problems import SchemaChecker, Spot, shown, unknown_fields
@@ -98,15 +98,6 @@ def label_text(value: str | float) -> str:
 _NOWHERE = Spot("")
 
 
-def write_questions(cases: Iterable[Case], path: Path, unfinished: Path) -> bool:
-    """Writes the questions of `path` into the file `unfinished`. Returns whether they can certainly be read again."""
-    writable = SharedMetadata(iter_writable(cases, path, unwritable), FILE_FIELDS, path)
-    questions = _Questions(writable, agent_of(path))
-    with open(unfinished, "wb") as file:
-        file.writelines(questions.pieces())
-    return questions.sure
-
-
 def question_document(case: Case, agent: str) -> Json:
     """The case as a question of a file that is named after `agent`."""
     metadata = case.metadata
@@ -145,7 +136,9 @@ class _Questions:
             yield between or self._opening()
             between = b",\n    "
             question = question_document(case, self._agent)
-            self.sure = self.sure and self._is_sound(case, question)
+            new = case.id not in self._ids
+            self._ids.add(case.id)
+            self.sure = self.sure and new and question.keys() <= FIELDS.keys() and _is_sound(case, question)
             yield indented(question, 2)
         yield b"\n  ]\n}\n" if between else self._opening().rstrip() + b"]\n}\n"
 
@@ -155,17 +148,9 @@ class _Questions:
         self.sure = self.sure and file_fields.keys().isdisjoint(LISTS)
         return indented({**file_fields, LISTS[0]: []}, 0).removesuffix(b"]\n}") + b"\n    "
 
-    def _is_sound(self, case: Case, question: Json) -> bool:
-        new = case.id not in self._ids
-        self._ids.add(case.id)
-        known = new and question.keys() <= FIELDS.keys()
-        return known and (
-            _is_simple(case) or (SHAPE.fits(question) and not reference_faults(question["reference_data"], _NOWHERE))
-        )
 
-
-def _is_simple(case: Case) -> bool:
-    """Whether the question of a case is certainly valid."""
+def _is_sound(case: Case, question: Json) -> bool:
+    """Whether the question of a case is certainly valid; a usual one is not checked by the schema."""
     metadata = case.metadata
     return (
         type(metadata.get("metadata", {})) is dict
@@ -174,13 +159,7 @@ def _is_simple(case: Case) -> bool:
         and all(map(str.strip, user_turns(case.input)))
         and all(map(str.strip, involved_agents(case)))
         and is_restored(case.expectations, metadata.get("reference_data", {}))
-    )
-
-
-def unwritable(case: Case) -> Iterator[Reason]:
-    """The reasons why the format cannot hold the case."""
-    if not _is_plain(case):
-        yield from _reasons(case)
+    ) or (SHAPE.fits(question) and not reference_faults(question["reference_data"], _NOWHERE))
 
 
 def _is_plain(case: Case) -> bool:
@@ -201,7 +180,10 @@ _NATIVE = {ToolCalls, Trajectory, FinalState, AgentsInvolved}
 _PLACES = {*KEPT, "reference_data", FILE_FIELDS, UNKNOWN}
 
 
-def _reasons(case: Case) -> Iterator[Reason]:
+def unwritable(case: Case) -> Iterator[Reason]:
+    """The reasons why the format cannot hold the case."""
+    if _is_plain(case):
+        return
     yield from foreign_expectations(case, (ToolCalls, Trajectory, FinalState, AgentsInvolved), "golden")
     yield from metadata_without_place(case, (*KEPT, "reference_data", FILE_FIELDS, UNKNOWN), "golden")
     yield from fields_without_place(case, ("name", "profile", "tags", "tools", "recorded"), "golden")
@@ -228,16 +210,31 @@ class GoldenDialect(WatchedDialect):
         return any(name in keys for name in LISTS)
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        document = JsonDocument(path, watch)
+        document, agent = load_object(path, watch), agent_of(path)
         yield from document.problems
-        if document.value is not None:
-            yield from _list_problems(document.value, document.spot)
-            yield from _questions(document, agent_of(path))
+        if document.value is None:
+            return
+        yield from _list_problems(document.value, document.spot)
+        file_fields = {key: inner for key, inner in document.value.items() if key not in LISTS}
+        ids = UniqueIds("id")
+        for name in LISTS:
+            for spot, question in document.elements(name):
+                problems = [*SHAPE.problems(question, spot), *ids.problems(question, spot)]
+                if isinstance(question, dict):
+                    problems += reference_faults(question.get("reference_data"), spot)
+                    problems += _beyond_the_schema(question, spot)
+                yield from problems
+                if not any(problem.level is Level.ERROR for problem in problems):
+                    yield _case(question, agent, {FILE_FIELDS: file_fields} if file_fields else {})
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         """Writes one question after the other. What the dialect could not read again is refused."""
+        writable = SharedMetadata(iter_writable(cases, path, unwritable), FILE_FIELDS, path)
+        questions = _Questions(writable, agent_of(path))
         with AtomicFile(path) as unfinished:
-            if not write_questions(cases, path, unfinished):
+            with open(unfinished, "wb") as file:
+                file.writelines(questions.pieces())
+            if not questions.sure:
                 raise_problems(self.read(unfinished), path)
 
     def schema(self) -> Json:
@@ -263,42 +260,27 @@ def _list_problems(value: Json, spot: Spot) -> Iterator[Problem]:
     yield from unknown_fields(value, LISTS, spot)
 
 
-def _questions(document: JsonDocument, agent: str) -> Iterator[Case | Problem]:
-    file_fields = {key: inner for key, inner in (document.value or {}).items() if key not in LISTS}
-    ids = UniqueIds("id")
-    for name in LISTS:
-        for spot, question in document.elements(name):
-            problems = [*SHAPE.problems(question, spot), *ids.problems(question, spot)]
-            if isinstance(question, dict):
-                problems += reference_faults(question.get("reference_data"), spot)
-                problems += _beyond_the_schema(question, spot)
-            yield from problems
-            if not any(problem.level is Level.ERROR for problem in problems):
-                yield _case(question, agent, {FILE_FIELDS: file_fields} if file_fields else {})
-
-
 def _case(question: Json, agent: str, metadata: Json) -> Case:
     reference = read_reference(question["reference_data"], question["agents_evaluated"])
-    kept = {key: question[key] for key in KEPT if key in question}
+    own = {key: question[key] for key in KEPT if key in question}
     if reference.custom:
-        kept["reference_data"] = reference.custom
+        own["reference_data"] = reference.custom
     odd = not question.keys() <= FIELDS.keys()
-    unknown = (separate_unknown(question, _TOP, _NO_PLACE).kept if odd else {}) | reference.unknown
+    unknown = (separate_unknown(question, _TOP, _NOWHERE).kept if odd else {}) | reference.unknown
     if unknown:
-        kept[UNKNOWN] = unknown
+        own[UNKNOWN] = unknown
     return Case(
         id=question["id"],
         input=Script(turns=tuple(question["user_inputs"])),
         expectations=reference.expectations,
         world=World.GOLDEN,
         labels=labels(question.get("metadata", {}), agent=question.get("agent", agent)),
-        metadata=kept | metadata,
+        metadata=own | metadata,
         state=question.get("initial_state", {}),
     )
 
 
 _TOP: Json = {"properties": {key: {} for key in FIELDS}}
-_NO_PLACE = Spot("")
 _MISPLACED = tuple(reference_data.SCHEMA["properties"])
 
 

@@ -2,13 +2,14 @@
 
 Lines are decoded straight into typed rows and checked cheaply, many at once (legal_rows.py). A line that fails any
 check is read again slowly, by the schema, to name every problem and to keep unknown fields. A case that the format
-cannot hold is refused when it is written, never cut.
+cannot hold is refused when it is written, never cut. Attachments must be inside the dataset's folder.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from sys import float_info
 from typing import Any, TypeVar
 
@@ -16,7 +17,6 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from howsure.dialects import extras
-from howsure.dialects.attachments import attachment_problems
 from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.ids import SeenIds
 from howsure.dialects.legal_rows import SCHEMA, VERSION, AnyRow, CriterionRow, sound_rows, sure_parts, valid_row
@@ -25,8 +25,8 @@ from howsure.dialects.problems import SchemaChecker, Spot, shown
 from howsure.dialects.strict_json import BOM, parse_json
 from howsure.dialects.writers import Reason, fields_without_place, foreign_expectations, iter_writable, write_checked
 from howsure.errors import Level, Problem
-from howsure.model.case import Attachment, Case, SingleTurn
-from howsure.model.expectation import Choice, CorrectChoice, Criterion, ReferenceAnswer, WeightedCriteria
+from howsure.model.case import Case, SingleTurn
+from howsure.model.expectation import Choice, CorrectChoice, ReferenceAnswer, WeightedCriteria
 
 Placed = tuple[tuple[str | int, ...], str]
 """A path, and the id at that place."""
@@ -40,7 +40,11 @@ def row_problems(row: Mapping[str, Any], spot: Spot, ids: SeenIds, folder: Path)
     yield from _repeated(choices, spot, "choice")
     yield from _repeated(_placed_ids(row, "rubric"), spot, "criterion")
     yield from _correct(row, {id for _, id in choices}, spot)
-    yield from _weights(row, spot)
+    for index, one in enumerate(_objects(row, "rubric")):
+        weight = one.get("weight")
+        if isinstance(weight, int) and abs(weight) > float_info.max:
+            place = spot.below("rubric", index, "weight")
+            yield place.problem("out-of-range", "is too large for a weight", found=shown(weight))
     paths = [one.get("path") for one in _objects(row, "attachments")]
     yield from path_problems(paths, folder, spot)
     if isinstance(row.get("metadata"), dict) and extras.KEY in row["metadata"]:
@@ -53,6 +57,36 @@ def path_problems(paths: Iterable[Any], folder: Path, spot: Spot) -> Iterator[Pr
     for index, path in enumerate(paths):
         if isinstance(path, str) and path.strip():
             yield from attachment_problems(path, folder, spot.below("attachments", index, "path"))
+
+
+def attachment_problems(path: str, folder: Path, spot: Spot) -> Iterator[Problem]:
+    """`attachment-escapes` where the path leads out of `folder`; a warning where there is no such file."""
+    reason = _escape_reason(path, folder)
+    if reason:
+        message = f"the path {reason}"
+        hint = "put the document in the dataset's folder and name it relative to that"
+        yield spot.problem(
+            "attachment-escapes", message, expected="a path inside the folder", found=shown(path), hint=hint
+        )
+    elif not os.path.isfile(folder / path):
+        yield spot.warning("attachment-missing", "there is no such file", found=shown(path), hint=f"looked in {folder}")
+
+
+def _escape_reason(path: str, folder: Path) -> str:
+    """How the path leads out of the folder; empty when it does not."""
+    if "\x00" in path:
+        return "holds a NUL character"
+    windows = PureWindowsPath(path)
+    if PurePosixPath(path).is_absolute() or windows.drive or windows.root:
+        return "is absolute"
+    depth = 0
+    for part in windows.parts:  # of either kind of slash: files move between systems
+        depth += -1 if part == ".." else 1
+        if depth < 0:
+            return "leaves the dataset's folder by `..`"
+    root = os.path.realpath(folder)
+    inside = os.path.commonpath([root, os.path.realpath(os.path.join(root, path))]) == root
+    return "" if inside else "leads out of the dataset's folder through a link"
 
 
 def _objects(row: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
@@ -86,14 +120,6 @@ def _correct(row: Mapping[str, Any], choices: set[str], spot: Spot) -> Iterator[
             yield spot.below(*path).problem("unknown-correct-id", message, expected=known, found=shown(id))
 
 
-def _weights(row: Mapping[str, Any], spot: Spot) -> Iterator[Problem]:
-    for index, one in enumerate(_objects(row, "rubric")):
-        weight = one.get("weight")
-        if isinstance(weight, int) and abs(weight) > float_info.max:
-            place = spot.below("rubric", index, "weight")
-            yield place.problem("out-of-range", "is too large for a weight", found=shown(weight))
-
-
 _GRADED = (CorrectChoice, WeightedCriteria, ReferenceAnswer)
 _LABELS = {"dataset", "task_type", "policy_id"}
 
@@ -114,11 +140,6 @@ class LegalLine(Struct, frozen=True, kw_only=True, gc=False):
     rubric: list[CriterionRow] | UnsetType = UNSET
     reference_answers: tuple[str, ...] | UnsetType = UNSET
     metadata: Mapping[str, Any] | UnsetType = UNSET
-
-
-def legal_rows(cases: Iterable[Case], path: Path) -> Iterator[LegalLine | dict[str, Any]]:
-    """The rows, or a DatasetInvalid with every reason why there are none."""
-    return (_row(case) for case in iter_writable(cases, path, unwritable))
 
 
 def sure_lines(rows: Sequence[Any]) -> bool:
@@ -150,12 +171,6 @@ def sure_lines(rows: Sequence[Any]) -> bool:
         return False  # something is of another type than a case says
 
 
-def unwritable(case: Case) -> Iterator[Reason]:
-    """The reasons why the format cannot hold the case."""
-    if not _is_plain(case):
-        yield from _reasons(case)
-
-
 def _is_plain(case: Case) -> bool:
     """Whether the case is of the usual form, which the format can hold."""
     question, labels = case.input, case.labels
@@ -170,7 +185,10 @@ def _is_plain(case: Case) -> bool:
     )
 
 
-def _reasons(case: Case) -> Iterator[Reason]:
+def unwritable(case: Case) -> Iterator[Reason]:
+    """The reasons why the format cannot hold the case."""
+    if _is_plain(case):
+        return
     if not isinstance(case.input, SingleTurn):
         yield "input", f"legal files hold single questions, not a {type(case.input).__name__}"
     elif any(message.tool_calls or message.agent for message in case.input.history):
@@ -180,12 +198,12 @@ def _reasons(case: Case) -> Iterator[Reason]:
         yield "expectations", f"a legal row needs exactly one expectation, not {len(case.expectations)}"
     if not case.labels.get("dataset"):
         yield "labels.dataset", "a legal row names its dataset"
-    for name in case.labels.keys() - _LABELS:
+    for name in sorted(case.labels.keys() - _LABELS):
         yield f"labels.{name}", "legal files have no place for this label"
     yield from fields_without_place(case, ("name", "profile", "tags", "tools", "recorded"), "legal")
 
 
-def _row(case: Case) -> LegalLine | dict[str, Any]:
+def row_of(case: Case) -> LegalLine | dict[str, Any]:
     """The row of a case. Unknown fields go back to their places, which takes a dict."""
     if extras.KEY not in case.metadata:
         return _line(case, case.metadata)
@@ -206,7 +224,15 @@ def _line(case: Case, metadata: Mapping[str, Any]) -> LegalLine:
         prompt=question.message,
         context=question.context or UNSET,
         messages=[{"role": message.role.value, "content": message.content} for message in question.history] or UNSET,
-        attachments=[_attachment(attachment) for attachment in question.attachments] or UNSET,
+        attachments=[
+            {
+                "path": one.path,
+                **({"kind": one.kind} if one.kind else {}),
+                **({"title": one.title} if one.title else {}),
+            }
+            for one in question.attachments
+        ]
+        or UNSET,
         metadata=metadata or UNSET,
         **graded,
     )
@@ -218,25 +244,18 @@ def _task(case: Case) -> tuple[str, dict[str, Any]]:
             return "mcq", {"choices": choices, "correct_choice_ids": correct}
         case WeightedCriteria(criteria=criteria, references=references):
             return "rubric_qa", {
-                "rubric": [_criterion(one) for one in criteria],
+                "rubric": [
+                    CriterionRow(
+                        one.id, one.text, one.description or UNSET, UNSET if one.weight is None else one.weight
+                    )
+                    for one in criteria
+                ],
                 "reference_answers": references or UNSET,
             }
         case ReferenceAnswer(answers=answers):
             return "reference_qa", {"reference_answers": answers}
         case other:
             raise TypeError(f"not a legal expectation: {other!r}")
-
-
-def _criterion(criterion: Criterion) -> CriterionRow:
-    weight = criterion.weight
-    return CriterionRow(
-        criterion.id, criterion.text, criterion.description or UNSET, UNSET if weight is None else weight
-    )
-
-
-def _attachment(attachment: Attachment) -> dict[str, str]:
-    optional = {"kind": attachment.kind, "title": attachment.title}
-    return {"path": attachment.path, **{field: value for field, value in optional.items() if value}}
 
 
 T = TypeVar("T")
@@ -275,9 +294,13 @@ class LegalDialect(WatchedDialect):
             uncertain = not read_back or any(row.attachments for row in read_back)
             return not uncertain and ids.all_new([row.id for row in read_back], first)
 
-        write_checked(
-            legal_rows(cases, path), path, lambda text, spot: _problems_of_line(text, spot, ids, path.parent), vouch
-        )
+        def read(text: bytes, spot: Spot) -> Iterator[Case | Problem]:
+            rows = sound_rows([text])
+            if not rows or rows[0].attachments or not ids.is_new(rows[0].id, spot.line or 0):
+                yield from _read_slowly(text, spot, ids, path.parent)
+
+        rows = (row_of(case) for case in iter_writable(cases, path, unwritable))
+        write_checked(rows, path, read, vouch)
 
 
 def _read(path: Path, watch: Watch | None, build: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
@@ -290,24 +313,12 @@ def _read(path: Path, watch: Watch | None, build: Callable[[AnyRow], T]) -> Iter
             yield from map(build, rows)
         else:
             for number, text in enumerate(lines, line):
-                yield from _read_one(text, Spot(str(path), number), ids, build)
+                row = next(iter(sound_rows([text])), None)
+                if row is not None and ids.is_new(row.id, number) and not _has_bad_paths(row, folder):
+                    yield build(row)
+                elif text.removeprefix(BOM).strip():
+                    yield from _read_slowly(text, Spot(str(path), number), ids, folder)
         line += len(lines)
-
-
-def _read_one(text: bytes, spot: Spot, ids: SeenIds, build: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
-    folder = Path(spot.file).parent
-    rows = sound_rows([text])
-    if rows and ids.is_new(rows[0].id, spot.line or 0) and not _has_bad_paths(rows[0], folder):
-        yield build(rows[0])
-    elif text.removeprefix(BOM).strip():
-        yield from _read_slowly(text, spot, ids, folder)
-
-
-def _problems_of_line(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case | Problem]:
-    """The problems of a line that is about to be written; nothing where the fast path accepts it."""
-    rows = sound_rows([text])
-    if not rows or rows[0].attachments or not ids.is_new(rows[0].id, spot.line or 0):
-        yield from _read_slowly(text, spot, ids, folder)
 
 
 def _has_bad_paths(row: AnyRow, folder: Path) -> bool:

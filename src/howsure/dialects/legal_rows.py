@@ -256,25 +256,13 @@ def _shared_keys(rows: Sequence[AnyRow]) -> int:
     messages = [row.messages for row in rows if row.messages is not UNSET]
     attachments = [row.attachments for row in rows if row.attachments is not UNSET]
     metadata = [row.metadata for row in rows if row.metadata is not UNSET]
-    return (
-        5 * len(rows)
-        + contexts
-        + len(messages)
-        + sum(map(_message_keys, chain.from_iterable(messages)))
-        + len(attachments)
-        + sum(map(_attachment_keys, chain.from_iterable(attachments)))
-        + len(metadata)
-        + _metadata_keys(metadata)
-    )
-
-
-def _message_keys(message: Message) -> int:
-    """Negative for a message with what only the model's messages have."""
-    return 2 if message.content.strip() and not message.agent and not message.tool_calls else _NEVER
-
-
-def _attachment_keys(attachment: Attachment) -> int:
-    return 1 + (attachment.kind != "") + (attachment.title != "") if attachment.path.strip() else _NEVER
+    keys = 5 * len(rows) + contexts + len(messages) + len(attachments) + len(metadata) + _metadata_keys(metadata)
+    for message in chain.from_iterable(messages):
+        # Only the model's messages have an agent and calls; a row has not.
+        keys += 2 if message.content.strip() and not message.agent and not message.tool_calls else _NEVER
+    for one in chain.from_iterable(attachments):
+        keys += 1 + (one.kind != "") + (one.title != "") if one.path.strip() else _NEVER
+    return keys
 
 
 def _metadata_keys(metadata: Sequence[dict[str, Any]]) -> int:

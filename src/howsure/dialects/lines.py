@@ -28,7 +28,7 @@ def read_table(
 ) -> Iterator[tuple[int, dict[str, str] | Problem]]:
     """Every record by column name, as the first line gives them. A missing column is one problem, on line 1."""
     csv.field_size_limit(LONGEST_CELL)
-    reader = csv.reader(_decoded(stream), strict=True)
+    reader = csv.reader(decoded_lines(stream), strict=True)
     start = 1
     try:
         header = next(reader, [])
@@ -37,19 +37,22 @@ def read_table(
         start = reader.line_num + 1
         for cells in reader:
             if len(cells) != len(header) and any(cells):
-                yield start, _ragged(len(header), len(cells), Spot(file, start))
+                message = f"has {len(cells)} cells where the header names {len(header)} columns"
+                hint = "a cell that holds commas, quotes or line breaks needs double quotes around it"
+                expected, found = str(len(header)), str(len(cells))
+                at = Spot(file, start)
+                yield start, at.problem("wrong-columns", message, expected=expected, found=found, hint=hint)
             elif any(cells) and not faults:
                 yield start, dict(zip(header, cells, strict=True))
             start = reader.line_num + 1
     except UnicodeDecodeError:
-        yield (
-            reader.line_num + 1,
-            Spot(file, reader.line_num + 1).problem(
-                "encoding", "the text is not UTF-8", expected="UTF-8", hint="save the file as UTF-8"
-            ),
-        )
+        yield reader.line_num + 1, not_utf8(Spot(file, reader.line_num + 1))
     except csv.Error as error:
         yield start, Spot(file, start).problem("csv-syntax", f"not a valid CSV record: {error}")
+
+
+def not_utf8(spot: Spot) -> Problem:
+    return spot.problem("encoding", "the text is not UTF-8", expected="UTF-8", hint="save the file as UTF-8")
 
 
 def header_of(head: bytes) -> Sequence[str]:
@@ -71,7 +74,7 @@ def write_table(rows: Iterable[Mapping[str, Any]], file: TextIO) -> None:
         table.writerow(row)
 
 
-def _decoded(stream: Iterable[bytes]) -> Iterator[str]:
+def decoded_lines(stream: Iterable[bytes]) -> Iterator[str]:
     """Line by line, so that the line of a wrong byte is known."""
     for number, line in enumerate(stream, 1):
         yield (line.removeprefix(BOM) if number == 1 else line).decode("utf-8")
@@ -86,12 +89,6 @@ def _header_problems(header: Sequence[str], required: Iterable[str], spot: Spot)
         yield spot.below(name).problem("duplicate-column", f"the column {name!r} stands twice")
     for name in sorted(set(required) - set(header)):
         yield spot.below(name).problem("missing-field", f"the column `{name}` is required", expected=name)
-
-
-def _ragged(expected: int, found: int, spot: Spot) -> Problem:
-    message = f"has {found} cells where the header names {expected} columns"
-    hint = "a cell that holds commas, quotes or line breaks needs double quotes around it"
-    return spot.problem("wrong-columns", message, expected=str(expected), found=str(found), hint=hint)
 
 
 Row = dict[str, Any]
@@ -167,8 +164,13 @@ def read_objects(
     for number, text in read_lines(stream, first):
         spot = Spot(file, number)
         value, problems = parse_json(text, file=file, line=number)
-        if not problems:
-            problems = [not_an_object(value, spot)] if not isinstance(value, dict) else _missing(value, required, spot)
+        if not problems and not isinstance(value, dict):
+            problems = [not_an_object(value, spot)]
+        elif not problems:
+            missing = [name for name in sorted(required) if name not in value]
+            problems = [
+                spot.below(name).problem("missing-field", f"`{name}` is required", expected=name) for name in missing
+            ]
         if problems:
             yield from ((number, problem) for problem in problems)
         else:
@@ -178,14 +180,6 @@ def read_objects(
 def not_an_object(value: Any, spot: Spot) -> Problem:
     message = f"must be an object, not {with_article(kind_of(value))}"
     return spot.problem("wrong-type", message, expected="object", found=shown(value), hint="one object on each line")
-
-
-def _missing(row: Row, required: Iterable[str], spot: Spot) -> list[Problem]:
-    return [
-        spot.below(name).problem("missing-field", f"`{name}` is required", expected=name)
-        for name in sorted(required)
-        if name not in row
-    ]
 
 
 class RowDialect(WatchedDialect):
@@ -213,10 +207,16 @@ class RowDialect(WatchedDialect):
         records = read_table if is_table(path) else read_objects
         with open_file(path, watch) as stream:
             for line, row in records(stream, file, self.columns):
-                item = row if isinstance(row, Problem) else self._made(row, Spot(file, line))
-                if isinstance(item, Case) and not ids.is_new(item.id, line):
-                    item = ids.repeated(item.id, Spot(file, line))
-                yield item
+                if isinstance(row, Problem):
+                    yield row
+                    continue
+                spot = Spot(file, line)
+                try:
+                    case = self.case(row)
+                except (ValueError, LookupError, TypeError) as error:
+                    yield spot.problem("invalid-row", f"{type(error).__name__}: {error}", found=shown(row))
+                else:
+                    yield case if ids.is_new(case.id, line) else ids.repeated(case.id, spot)
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         rows = (self.row(case) for case in cases)
@@ -224,12 +224,6 @@ class RowDialect(WatchedDialect):
             write_whole(path, lambda file: write_table(rows, file))
         else:
             write_lines(rows, path)
-
-    def _made(self, row: Row, spot: Spot) -> Case | Problem:
-        try:
-            return self.case(row)
-        except (ValueError, LookupError, TypeError) as error:
-            return spot.problem("invalid-row", f"{type(error).__name__}: {error}", found=shown(row))
 
 
 def is_table(path: Path) -> bool:

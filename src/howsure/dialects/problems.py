@@ -102,26 +102,22 @@ NOT_BLANK = r"\S"
 _RUST_NOT_BLANK = r"[^\s\x1c-\x1f\x85]"
 
 
-class ViolationText(Struct, frozen=True):
-    """A violation in words. `below` is the rest of the path where the cause lies deeper than the violation."""
-
-    code: str
-    message: str
-    expected: str = ""
-    found: str = ""
-    hint: str = ""
-    below: tuple[str, ...] = ()
-
-
 class Violation(Struct, frozen=True):
-    """One schema keyword that a value breaks; `when` is ` for task_type mcq` where the rule is conditional."""
+    """One schema keyword that a value breaks, and where; `when` is ` for task_type mcq` where the rule is conditional,
+    `hint` what the schema says about the value."""
 
     keyword: str
     wanted: Any
-    found: Any
-    known: Sequence[str] = ()
-    when: str = ""
-    name: str = ""
+    value: Any
+    spot: Spot
+    known: Sequence[str]
+    when: str
+    name: str
+    hint: str
+
+    def problem(self, code: str, message: str, expected: str = "", found: str | None = None, hint: str = "") -> Problem:
+        found = shown(self.value) if found is None else found
+        return self.spot.problem(code, f"{message}{self.when}", expected=expected, found=found, hint=hint or self.hint)
 
 
 def leaves(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
@@ -133,20 +129,25 @@ def leaves(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
             yield error
 
 
-def violation_texts(error: ValidationError, schema: Mapping[str, Any]) -> Iterable[ViolationText]:
-    """The words for an error. `schema` is the whole schema, of which `error` breaks a part."""
-    own = error.schema.get("properties", {}) if isinstance(error.schema, Mapping) else {}
+def violations(error: ValidationError, schema: Mapping[str, Any], spot: Spot) -> Iterable[Problem]:
+    """The problems of an error in the value at `spot`. `schema` is the whole schema, of which it breaks a part."""
+    part = error.schema if isinstance(error.schema, Mapping) else {}
     whole = {} if error.absolute_path else schema.get("properties", {})
     violation = Violation(
         keyword=str(error.validator),
         wanted=error.validator_value,
-        found=error.instance,
-        known=[*own, *whole],
+        value=error.instance,
+        spot=spot.below(*error.absolute_path),
+        known=[*part.get("properties", {}), *whole],
         when=_when(error, schema),
         name=str(error.absolute_path[-1]) if error.absolute_path else "this",
+        hint=part.get("description", ""),
     )
     rule = _RULES.get(violation.keyword)
-    return rule(violation) if rule else [ViolationText("invalid", error.message, found=shown(error.instance))]
+    if rule is not None:
+        return rule(violation)
+    found = shown(error.instance)
+    return [violation.spot.problem("invalid", error.message, found=found, hint=violation.hint)]
 
 
 def _nearest_form(error: ValidationError) -> list[ValidationError]:
@@ -165,17 +166,19 @@ def _nearest_form(error: ValidationError) -> list[ValidationError]:
     if len({violation.schema_path[0] for violation in named}) == len(forms) == len(named):
         named[0].validator, named[0].validator_value = "enum", [each.validator_value for each in named]
         return named[:1]
-    return min(forms.values(), key=lambda form: (_misfit(form), len(form)))
+    # A wrong type of the whole weighs most, a wrong fixed value next.
+    weights = {"type": 1, "const": 10, "enum": 10}
+    return min(
+        forms.values(),
+        key=lambda form: (
+            max(100 if _wrong_kind(error) else weights.get(str(error.validator), 0) for error in form),
+            len(form),
+        ),
+    )
 
 
 def _wrong_kind(violation: ValidationError) -> bool:
     return violation.validator == "type" and not violation.path
-
-
-def _misfit(form: Sequence[ValidationError]) -> int:
-    """How far a value is from this form: a wrong type of the whole weighs most, a wrong fixed value next."""
-    weights = {"type": 1, "const": 10, "enum": 10}
-    return max((100 if _wrong_kind(error) else weights.get(str(error.validator), 0)) for error in form)
 
 
 def _kinds(wanted: Any) -> list[str]:
@@ -188,9 +191,14 @@ def _when(error: ValidationError, schema: Mapping[str, Any]) -> str:
     condition = ""
     for step in error.absolute_schema_path:
         if isinstance(node, Mapping) and step not in node and "$ref" in node:
-            node = _resolved(schema, node["$ref"])
+            reference, node = node["$ref"].removeprefix("#").strip("/"), schema
+            for part in filter(None, reference.split("/")):
+                node = _step(node, part)
         if step == "then":
-            condition = _condition(_step(node, "if")) or condition
+            guard = _step(_step(node, "if"), "properties") or {}
+            rules = [(name, rule) for name, rule in guard.items() if isinstance(rule, Mapping) and "const" in rule]
+            fixed = [f"{name} {rule['const']}" for name, rule in rules]
+            condition = f" for {' and '.join(fixed)}" if fixed else condition
         node = _step(node, step)
     return condition
 
@@ -202,101 +210,59 @@ def _step(node: Any, step: str | int) -> Any:
         return None
 
 
-def _resolved(schema: Mapping[str, Any], reference: str) -> Any:
-    node: Any = schema
-    for step in reference.removeprefix("#").strip("/").split("/"):
-        node = _step(node, step) if step else node
-    return node
-
-
-def _condition(guard: Any) -> str:
-    fixed = guard.get("properties", {}) if isinstance(guard, Mapping) else {}
-    parts = [f"{name} {rule['const']}" for name, rule in fixed.items() if isinstance(rule, Mapping) and "const" in rule]
-    return f" for {' and '.join(parts)}" if parts else ""
-
-
-def _missing(at: Violation) -> Iterator[ViolationText]:
+def _missing(at: Violation) -> Iterator[Problem]:
     for name in at.wanted:
-        if name not in at.found:
-            hint = did_you_mean(name, set(at.found) - set(at.known))
-            yield ViolationText(
-                "missing-field", f"`{name}` is required{at.when}", expected=name, hint=hint, below=(name,)
-            )
+        if name not in at.value:
+            hint = did_you_mean(name, set(at.value) - set(at.known)) or at.hint
+            message = f"`{name}` is required{at.when}"
+            yield at.spot.below(name).problem("missing-field", message, expected=name, hint=hint)
 
 
-def _wrong_type(at: Violation) -> Iterator[ViolationText]:
-    wanted, kind = " or ".join(_kinds(at.wanted)), kind_of(at.found)
+def _wrong_type(at: Violation) -> Iterator[Problem]:
+    wanted, kind = " or ".join(_kinds(at.wanted)), kind_of(at.value)
     message = f"must be {with_article(wanted)}{at.when}, not {with_article(kind)}"
-    yield ViolationText("wrong-type", message, expected=wanted, found=f"{shown(at.found)} ({kind})")
+    yield at.spot.problem("wrong-type", message, expected=wanted, found=f"{shown(at.value)} ({kind})", hint=at.hint)
 
 
-def _unknown_value(at: Violation) -> Iterator[ViolationText]:
+def _unknown_value(at: Violation) -> Iterator[Problem]:
     allowed = [at.wanted] if at.keyword == "const" else list(at.wanted)
     names = ", ".join(shown(value) for value in allowed)
-    hint = did_you_mean(at.found, map(str, allowed)) if isinstance(at.found, str) else ""
-    message = f"must be {'' if len(allowed) == 1 else 'one of '}{names}{at.when}"
-    yield ViolationText("unknown-value", message, expected=names, found=shown(at.found), hint=hint)
+    hint = did_you_mean(at.value, map(str, allowed)) if isinstance(at.value, str) else ""
+    yield at.problem("unknown-value", f"must be {'' if len(allowed) == 1 else 'one of '}{names}", names, hint=hint)
 
 
-def _forbidden(at: Violation) -> Iterator[ViolationText]:
+def _forbidden(at: Violation) -> Iterator[Problem]:
     if at.wanted:
-        yield ViolationText("not-allowed", f"has a form that is not allowed{at.when}", found=shown(at.found))
+        yield at.problem("not-allowed", "has a form that is not allowed")
     else:
-        message = f"`{at.name}` is not allowed{at.when}"
-        yield ViolationText(
-            "forbidden-field", message, expected="no such field", found=shown(at.found), hint="remove it"
-        )
+        yield at.problem("forbidden-field", f"`{at.name}` is not allowed", "no such field", hint="remove it")
 
 
-def _pattern(at: Violation) -> Iterator[ViolationText]:
-    if at.wanted == NOT_BLANK:
-        yield _empty(at)
+def _bad_text(at: Violation) -> Iterator[Problem]:
+    if at.wanted in (NOT_BLANK, 1):
+        yield at.problem("empty", "must not be empty or blank", "a text")
+    elif at.keyword == "pattern":
+        yield at.problem("bad-pattern", f"does not fit the pattern {at.wanted}", at.wanted)
     else:
-        message = f"does not fit the pattern {at.wanted}{at.when}"
-        yield ViolationText("bad-pattern", message, expected=at.wanted, found=shown(at.found))
+        yield at.problem("too-short", f"must have at least {at.wanted} characters", f"≥ {at.wanted} characters")
 
 
-def _too_short(at: Violation) -> Iterator[ViolationText]:
-    if at.wanted == 1:
-        yield _empty(at)
-    else:
-        message = f"must have at least {at.wanted} characters{at.when}"
-        yield ViolationText("too-short", message, expected=f"≥ {at.wanted} characters", found=shown(at.found))
+def _wrong_count(at: Violation) -> Iterator[Problem]:
+    code, least, sign = ("too-few", "least", "≥") if at.keyword.startswith("min") else ("too-many", "most", "≤")
+    message = f"must have at {least} {at.wanted}{at.when}, has {len(at.value)}"
+    yield at.spot.problem(code, message, expected=f"{sign} {at.wanted}", found=str(len(at.value)), hint=at.hint)
 
 
-def _empty(at: Violation) -> ViolationText:
-    return ViolationText("empty", f"must not be empty or blank{at.when}", expected="a text", found=shown(at.found))
-
-
-def _too_few(at: Violation) -> Iterator[ViolationText]:
-    message = f"must have at least {at.wanted}{at.when}, has {len(at.found)}"
-    yield ViolationText("too-few", message, expected=f"≥ {at.wanted}", found=str(len(at.found)))
-
-
-def _too_many(at: Violation) -> Iterator[ViolationText]:
-    message = f"must have at most {at.wanted}{at.when}, has {len(at.found)}"
-    yield ViolationText("too-many", message, expected=f"≤ {at.wanted}", found=str(len(at.found)))
-
-
-def _out_of_range(at: Violation) -> Iterator[ViolationText]:
+def _out_of_range(at: Violation) -> Iterator[Problem]:
     expected = f"{_SIGNS[at.keyword]} {at.wanted}"
-    yield ViolationText("out-of-range", f"must be {expected}{at.when}", expected=expected, found=shown(at.found))
+    yield at.problem("out-of-range", f"must be {expected}", expected)
 
 
-def _unknown_name(at: Violation) -> Iterator[ViolationText]:
-    for name in at.found:
+def _unknown_name(at: Violation) -> Iterator[Problem]:
+    for name in at.value:
         if name not in at.known:
-            message, hint = f"`{name}` is not a field of this object{at.when}", did_you_mean(name, at.known)
-            yield ViolationText("unknown-field", message, found=shown(at.found[name]), hint=hint, below=(name,))
-
-
-def _repeated(at: Violation) -> Iterator[ViolationText]:
-    message = f"must not repeat a value{at.when}"
-    yield ViolationText("duplicate-value", message, expected="different values", found=shown(at.found))
-
-
-def _several_forms(at: Violation) -> Iterator[ViolationText]:
-    yield ViolationText("ambiguous", f"fits more than one of the allowed forms{at.when}", found=shown(at.found))
+            message, hint = f"`{name}` is not a field of this object{at.when}", did_you_mean(name, at.known) or at.hint
+            yield at.spot.below(name).problem("unknown-field", message, found=shown(at.value[name]), hint=hint)
 
 
 _SIGNS = {
@@ -306,23 +272,19 @@ _SIGNS = {
     "exclusiveMaximum": "<",
     "multipleOf": "a multiple of",
 }
-_RULES: dict[str, Callable[[Violation], Iterator[ViolationText]]] = {
+_RULES: dict[str, Callable[[Violation], Iterable[Problem]]] = {
     "required": _missing,
     "type": _wrong_type,
     "enum": _unknown_value,
     "const": _unknown_value,
     "not": _forbidden,
-    "pattern": _pattern,
-    "minLength": _too_short,
-    "minItems": _too_few,
-    "minProperties": _too_few,
-    "maxItems": _too_many,
-    "maxProperties": _too_many,
-    "maxLength": _too_many,
+    "pattern": _bad_text,
+    "minLength": _bad_text,
+    **dict.fromkeys(("minItems", "minProperties", "maxItems", "maxProperties", "maxLength"), _wrong_count),
     "additionalProperties": _unknown_name,
     "unevaluatedProperties": _unknown_name,
-    "uniqueItems": _repeated,
-    "oneOf": _several_forms,
+    "uniqueItems": lambda at: [at.problem("duplicate-value", "must not repeat a value", "different values")],
+    "oneOf": lambda at: [at.problem("ambiguous", "fits more than one of the allowed forms")],
     **dict.fromkeys(_SIGNS, _out_of_range),
 }
 
@@ -353,20 +315,11 @@ class SchemaChecker:
         """
         if self.fits(value):
             return []
-        found: dict[tuple[str, str], Problem] = {}
+        problems: dict[tuple[str, str], Problem] = {}
         for error in leaves(self._validator.iter_errors(value)):
-            described = error.schema.get("description", "") if isinstance(error.schema, Mapping) else ""
-            for violation in violation_texts(error, self._schema):
-                place = spot.below(*error.absolute_path, *violation.below)
-                problem = place.problem(
-                    violation.code,
-                    violation.message,
-                    expected=violation.expected,
-                    found=violation.found,
-                    hint=violation.hint or described,
-                )
-                found.setdefault((violation.code, place.prefix), problem)
-        return _without_consequences(list(found.values()))
+            for problem in violations(error, self._schema, spot):
+                problems.setdefault((problem.code, problem.field), problem)
+        return _without_consequences(list(problems.values()))
 
 
 def unknown_fields(value: Mapping[str, Any], known: Collection[str], spot: Spot) -> list[Problem]:

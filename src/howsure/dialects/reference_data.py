@@ -5,7 +5,7 @@ as they are. What matchers match is in howsure.matching.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, field, structs
@@ -65,6 +65,7 @@ def _matcher(name: str, value: dict[str, Any], spot: Spot) -> Iterator[Problem]:
 
 
 TEXT: Json = {"type": "string", "pattern": NOT_BLANK}
+LOOSE: Json = {"type": ["string", "null"]}
 TEXTS: Json = {"type": "array", "items": TEXT}
 MODES = {mode.value: mode for mode in MatchMode} | {"strict": MatchMode.EXACT, "unordered": MatchMode.ANY_ORDER}
 ARGUMENT_MODES = {mode.value: mode for mode in ArgumentMode}
@@ -131,8 +132,12 @@ def reference_faults(data: Any, spot: Spot) -> list[Problem]:
     `data`."""
     if not isinstance(data, dict):
         return []
-    at = spot.below("reference_data") if _MATCHED.keys() & data.keys() else None
-    problems = list(_unused_matching(data, at)) if at else []
+    problems: list[Problem] = []
+    for name, needed in _MATCHED.items():
+        if name in data and needed not in data:
+            message = f"`{name}` has no effect without `{needed}`; it is kept"
+            at = spot.below("reference_data", name)
+            problems.append(at.warning("match-without-reference", message, found=shown(data[name])))
     calls = data.get("reference_tool_interactions")
     for place, call in enumerate(calls if isinstance(calls, list) else ()):
         if isinstance(call, dict) and not is_plain_call(call):
@@ -164,13 +169,6 @@ def _call_faults(call: Json, spot: Spot) -> Iterator[Problem]:
     yield from unknown_fields(call, _CALL_FIELDS, spot)
 
 
-def _unused_matching(data: Json, spot: Spot) -> Iterator[Problem]:
-    for name, needed in _MATCHED.items():
-        if name in data and needed not in data:
-            message = f"`{name}` has no effect without `{needed}`; it is kept"
-            yield spot.below(name).warning("match-without-reference", message, found=shown(data[name]))
-
-
 def _arguments(raw: Any, spot: Spot) -> tuple[Json, list[Problem]]:
     """The expected arguments: an object, or the JSON text of one; none where nothing is written."""
     if isinstance(raw, str):
@@ -193,7 +191,16 @@ def read_reference(data: Json, agents: Iterable[str] = ()) -> ReferenceData:
         unknown_by_pointer = separate_unknown(calls, {"items": _CALL}, _NOWHERE).kept
     if calls is not None:
         match = _matching(data.get("tool_match"), TOOL_DEFAULT)
-        expectations.append(ToolCalls(expected=tuple(map(_expected_call, calls)), match=match))
+        expected = [
+            ExpectedCall(
+                name=call["tool_name"],
+                arguments=_arguments(call.get("input_arguments"), _NOWHERE)[0],
+                reason=call.get("reason", ""),
+                message=call.get("message"),
+            )
+            for call in calls
+        ]
+        expectations.append(ToolCalls(expected=tuple(expected), match=match))
     if "reference_trajectory" in data:
         match = _matching(data.get("trajectory_match"), TRAJECTORY_DEFAULT)
         expectations.append(Trajectory(steps=tuple(data["reference_trajectory"]), match=match))
@@ -204,13 +211,6 @@ def read_reference(data: Json, agents: Iterable[str] = ()) -> ReferenceData:
     custom = {key: value for key, value in data.items() if key not in STANDARD or _MATCHED.get(key, key) not in data}
     unknown = {f"{INTERACTIONS}{pointer}": value for pointer, value in unknown_by_pointer.items()}
     return ReferenceData(expectations=tuple(expectations), custom=custom, unknown=unknown)
-
-
-def _expected_call(call: Json) -> ExpectedCall:
-    arguments, _ = _arguments(call.get("input_arguments"), _NOWHERE)
-    return ExpectedCall(
-        name=call["tool_name"], arguments=arguments, reason=call.get("reason", ""), message=call.get("message")
-    )
 
 
 def _matching(settings: Json | None, default: Matching) -> Matching:
@@ -234,7 +234,12 @@ def reference_document(expectations: Iterable[Expectation], custom: Mapping[str,
     for expectation in expectations:
         match expectation:
             case ToolCalls(expected=calls, match=matching):
-                document["reference_tool_interactions"] = list(map(_call_document, calls))
+                document["reference_tool_interactions"] = [
+                    {"tool_name": call.name, "input_arguments": call.arguments}
+                    | ({"reason": call.reason} if call.reason else {})
+                    | ({} if call.message is None else {"message": call.message})
+                    for call in calls
+                ]
                 document |= _match_document("tool_match", matching, TOOL_DEFAULT)
             case Trajectory(steps=steps, match=matching):
                 document["reference_trajectory"] = list(steps)
@@ -244,15 +249,6 @@ def reference_document(expectations: Iterable[Expectation], custom: Mapping[str,
             case _:
                 continue
     return {**document, **{key: value for key, value in custom.items() if key not in document}}
-
-
-def _call_document(call: ExpectedCall) -> Json:
-    document: Json = {"tool_name": call.name, "input_arguments": call.arguments}
-    if call.reason:
-        document["reason"] = call.reason
-    if call.message is not None:
-        document["message"] = call.message
-    return document
 
 
 def _match_document(name: str, matching: Matching, default: Matching) -> Json:
@@ -277,27 +273,30 @@ def is_restored(expectations: Iterable[Expectation], custom: Mapping[str, Any]) 
     with plain arguments and default match settings only."""
     last = -1
     for expectation in expectations:
-        kind = type(expectation)
-        place = _ORDER.get(kind, -1)
-        if place <= last or not _PLAIN[kind](expectation):
+        place = _ORDER.get(type(expectation), -1)
+        if place <= last or not _is_plain(expectation):
             return False
         last = place
     return custom.keys().isdisjoint(STANDARD)
 
 
-def _plain_calls(calls: ToolCalls) -> bool:
-    return calls.match == TOOL_DEFAULT and all(
-        call.name.strip()
-        and (call.message is None or call.message > 0)
-        and is_plain_call({"input_arguments": call.arguments})
-        for call in calls.expected
-    )
+def _is_plain(expectation: Expectation) -> bool:
+    match expectation:
+        case ToolCalls(expected=calls, match=matching):
+            return matching == TOOL_DEFAULT and all(
+                call.name.strip()
+                and (call.message is None or call.message > 0)
+                and is_plain_call({"input_arguments": call.arguments})
+                for call in calls
+            )
+        case Trajectory(steps=steps, match=matching):
+            return matching == TRAJECTORY_DEFAULT and all(map(str.strip, steps))
+        case FinalState(variables=variables):
+            return bool(variables)
+        case AgentsInvolved(names=names):
+            return bool(names)
+        case _:
+            return False
 
 
-_PLAIN: dict[type, Callable[[Any], bool]] = {
-    ToolCalls: _plain_calls,
-    Trajectory: lambda given: given.match == TRAJECTORY_DEFAULT and all(map(str.strip, given.steps)),
-    FinalState: lambda given: bool(given.variables),
-    AgentsInvolved: lambda given: bool(given.names),
-}
-_ORDER = {kind: place for place, kind in enumerate(_PLAIN)}
+_ORDER: dict[type, int] = {ToolCalls: 0, Trajectory: 1, FinalState: 2, AgentsInvolved: 3}

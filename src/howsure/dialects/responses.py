@@ -121,7 +121,13 @@ def read_responses(path: Path) -> Iterator[RecordedResponse | Problem]:
     with path.open("rb") as file:
         for line, text in enumerate(file, 1):
             if text.strip(b" \t\r\n\xef\xbb\xbf"):
-                yield from _read_line(text.rstrip(b"\r\n"), name, line)
+                text = text.rstrip(b"\r\n")
+                row = _plain_row(text)
+                if row is not None:
+                    yield _recorded_response(row, line)
+                    continue
+                value, problems = parse_json(text, file=name, line=line)
+                yield from problems or _response(value, Spot(name, line))
 
 
 class _CallRow(Struct):
@@ -156,15 +162,6 @@ class _ResponseRow(Struct):
     state: dict[str, Any] | UnsetType | None = UNSET
 
 
-def _read_line(text: bytes, name: str, line: int) -> Iterator[RecordedResponse | Problem]:
-    row = _plain_row(text)
-    if row is not None:
-        yield _recorded_response(row, line)
-        return
-    value, problems = parse_json(text, file=name, line=line)
-    yield from problems or _response(value, name, line)
-
-
 def _plain_row(text: bytes) -> Row | None:
     """The row of a line that is certainly valid, else None."""
     try:
@@ -186,26 +183,19 @@ def _read_whole(text: bytes, name: str) -> Iterator[RecordedResponse | Problem]:
             yield RecordedResponse(case_id=case_id, recording=Transcript(answer=answer))
     elif isinstance(value, list):
         for place, row in enumerate(value):
-            yield from _response(row, name, None, f"[{place}]")
+            yield from _response(row, Spot(name, None, f"[{place}]"))
     else:
-        yield Problem(
-            code="wrong-type",
-            message="a responses file is a list of objects, or one object of case id → answer",
-            file=name,
-            line=1,
-            expected="list, or object of strings",
-            found=type(value).__name__,
-        )
+        message = "a responses file is a list of objects, or one object of case id → answer"
+        expected, found = "list, or object of strings", type(value).__name__
+        yield Spot(name, 1).problem("wrong-type", message, expected=expected, found=found)
 
 
-def _response(row: Any, name: str, line: int | None, prefix: str = "") -> Iterator[RecordedResponse | Problem]:
-    problems = _CHECKER.problems(row, Spot(name, line, prefix))
-    if not problems:
-        problems = list(_row_problems(row, name, line))
+def _response(row: Any, spot: Spot) -> Iterator[RecordedResponse | Problem]:
+    problems = _CHECKER.problems(row, spot) or list(_row_problems(row, spot.file, spot.line))
     if problems:
         yield from problems
     else:
-        yield _recorded_response(row, line)
+        yield _recorded_response(row, spot.line)
 
 
 def _recorded_response(row: Row, line: int | None) -> RecordedResponse:
@@ -220,44 +210,30 @@ def _recorded_response(row: Row, line: int | None) -> RecordedResponse:
 
 def _row_problems(row: Row, name: str, line: int | None) -> Iterator[Problem]:
     if "case_id" not in row and "example_id" not in row:
-        yield Problem(
-            code="missing-field",
-            message="which case is this the answer to?",
-            file=name,
-            line=line,
-            field="case_id",
-            expected="case_id or example_id",
-            found="neither",
-        )
+        message, expected = "which case is this the answer to?", "case_id or example_id"
+        yield Spot(name, line, "case_id").problem("missing-field", message, expected=expected, found="neither")
     if not any(key in row for key in ("response_text", "messages", "error")):
-        yield Problem(
-            code="missing-field",
-            message="there is no answer here",
-            file=name,
-            line=line,
-            field="response_text",
+        yield Spot(name, line, "response_text").problem(
+            "missing-field",
+            "there is no answer here",
             expected="response_text, messages or error",
             found=", ".join(sorted(row)),
             hint="an empty answer is written as an empty string",
         )
     for call in [*row.get("tool_calls", ()), *(c for m in row.get("messages", ()) for c in m.get("tool_calls", ()))]:
         if isinstance(call.get("arguments"), str) and not isinstance(_json_value(call["arguments"]), dict):
-            yield Problem(
-                code="wrong-type",
-                message=f"the arguments of {call['name']!r} are text that is not a JSON object",
-                file=name,
-                line=line,
-                field="tool_calls.arguments",
-                expected="object, or JSON text of one",
-                found=call["arguments"][:80],
+            message = f"the arguments of {call['name']!r} are text that is not a JSON object"
+            expected, found = "object, or JSON text of one", call["arguments"][:80]
+            yield Spot(name, line, "tool_calls.arguments").problem(
+                "wrong-type", message, expected=expected, found=found
             )
 
 
 def recording(row: Row) -> Transcript | BrokenRecording:
     """The transcript of a valid response, or the failure that it records."""
     if _PLAIN.issuperset(row):
-        said = row["response_text"]
-        return Transcript(answer=said, messages=(Message(role=Role.ASSISTANT, content=said),) if said else ())
+        text = row["response_text"]
+        return Transcript(answer=text, messages=(Message(role=Role.ASSISTANT, content=text),) if text else ())
     if "error" in row and "response_text" not in row:
         return BrokenRecording(reason=row["error"])
     messages = _messages(row)
@@ -277,22 +253,22 @@ def recording(row: Row) -> Transcript | BrokenRecording:
 
 def _messages(row: Row) -> tuple[Message, ...]:
     """The messages. Results that came as `tool` messages are attached to their calls."""
-    given = row.get("messages", [])
-    results = {message.get("tool_call_id"): message.get("content") for message in given if message["role"] == "tool"}
-    said = [
+    listed = row.get("messages", [])
+    results = {message.get("tool_call_id"): message.get("content") for message in listed if message["role"] == "tool"}
+    messages = [
         Message(
             role=Role(message["role"]),
             content=message.get("content") or "",
             agent=message.get("agent", ""),
             tool_calls=tuple(_call(call, results) for call in message.get("tool_calls", ())),
         )
-        for message in given
+        for message in listed
         if message["role"] != "tool"
     ]
-    said += [Message(role=Role.ASSISTANT, tool_calls=(_call(call, results),)) for call in row.get("tool_calls", ())]
-    if not given and row.get("response_text"):
-        said.append(Message(role=Role.ASSISTANT, content=row["response_text"]))
-    return tuple(said)
+    messages += [Message(role=Role.ASSISTANT, tool_calls=(_call(call, results),)) for call in row.get("tool_calls", ())]
+    if not listed and row.get("response_text"):
+        messages.append(Message(role=Role.ASSISTANT, content=row["response_text"]))
+    return tuple(messages)
 
 
 def _call(call: Row, results: dict[str | None, Any]) -> ToolCall:

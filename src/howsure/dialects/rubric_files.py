@@ -9,11 +9,11 @@ from pathlib import Path
 
 from msgspec import structs
 
-from howsure.dialects.documents import JsonDocument, UniqueIds
+from howsure.dialects.documents import UniqueIds, load_object
 from howsure.dialects.extras import KEY as UNKNOWN
 from howsure.dialects.extras import restore_unknown, separate_unknown
 from howsure.dialects.problems import SchemaChecker, Spot, did_you_mean, shown, unknown_fields
-from howsure.dialects.reference_data import TEXT
+from howsure.dialects.reference_data import LOOSE, TEXT, TEXTS
 from howsure.dialects.strict_json import Json, head_keys
 from howsure.errors import DatasetInvalid, Level, Problem, UnknownName
 from howsure.matching.conditions import condition_problems
@@ -21,8 +21,6 @@ from howsure.model.rubric import OUTCOME_CHECK, Rubric, Rule, Scope, Severity
 
 Warn = Callable[[Problem], object]
 
-_LOOSE: Json = {"type": ["string", "null"]}
-_TEXTS: Json = {"type": "array", "items": TEXT}
 _LOOSE_TEXTS: Json = {"type": ["array", "null"], "items": TEXT}
 _RULE: Json = {
     "type": "object",
@@ -31,14 +29,14 @@ _RULE: Json = {
         "id": TEXT,
         "name": TEXT,
         "severity": {"enum": [severity.value for severity in Severity]},
-        "category": _LOOSE,
-        "description": _LOOSE,
-        "prompt_reference": _LOOSE,
+        "category": LOOSE,
+        "description": LOOSE,
+        "prompt_reference": LOOSE,
         "evaluation_criteria": {
             "type": ["object", "null"],
-            "properties": {"pass_conditions": _TEXTS, "fail_conditions": _TEXTS},
+            "properties": {"pass_conditions": TEXTS, "fail_conditions": TEXTS},
         },
-        "examples": {"type": ["object", "null"], "properties": {"violation": _LOOSE, "correct": _LOOSE}},
+        "examples": {"type": ["object", "null"], "properties": {"violation": LOOSE, "correct": LOOSE}},
         "component_scope": {"enum": [*(scope.value for scope in Scope), None]},
         "component_ids": _LOOSE_TEXTS,
         "component_names": _LOOSE_TEXTS,
@@ -50,10 +48,10 @@ _TOP: Json = {
     "agent_id": {"type": "string"},
     "version": {"type": "integer", "minimum": 1},
     "name": TEXT,
-    "description": _LOOSE,
+    "description": LOOSE,
     "severity_definitions": {"type": ["object", "null"], "additionalProperties": {"type": "string"}},
-    "created_at": _LOOSE,
-    "updated_at": _LOOSE,
+    "created_at": LOOSE,
+    "updated_at": LOOSE,
 }
 SCHEMA: Json = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -75,30 +73,33 @@ def is_rubric(path: Path, head: bytes) -> bool:
 
 def read_rubric(path: Path, warn: Warn | None = None) -> Rubric:
     """The rubric, or DatasetInvalid with every problem. `warn` gets the warnings."""
-    document = JsonDocument(path)
-    problems = [*document.problems, *_problems(document)]
+    document = load_object(path)
+    problems, spot, ids = list(document.problems), document.spot, UniqueIds("id")
+    if document.value is not None:
+        problems += _WHOLE.problems(document.value, spot)
+        problems += unknown_fields(document.value, SCHEMA["properties"], spot)
+    for place, rule in document.elements("rules"):
+        problems += [*_SHAPE.problems(rule, place), *ids.problems(rule, place)]
+        if isinstance(rule, dict):
+            problems += _rule_warnings(rule, place)
+            problems += _check_problems(rule.get(OUTCOME_CHECK), place.below(OUTCOME_CHECK))
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if errors or document.value is None:
         raise DatasetInvalid(str(path), errors)
     if warn:
         for problem in problems:
             warn(problem)
-    return _rubric(document.value)
-
-
-def _problems(document: JsonDocument) -> Iterator[Problem]:
-    if document.value is None:
-        return
-    spot = document.spot
-    yield from _WHOLE.problems(document.value, spot)
-    yield from unknown_fields(document.value, SCHEMA["properties"], spot)
-    ids = UniqueIds("id")
-    for place, rule in document.elements("rules"):
-        yield from _SHAPE.problems(rule, place)
-        yield from ids.problems(rule, place)
-        if isinstance(rule, dict):
-            yield from _rule_warnings(rule, place)
-            yield from _check_problems(rule.get(OUTCOME_CHECK), place.below(OUTCOME_CHECK))
+    value: Json = document.value
+    return Rubric(
+        id=value.get("rubric_id", ""),
+        agent_id=value.get("agent_id", ""),
+        version=int(value.get("version", 1)),
+        name=value["name"],
+        description=value.get("description") or "",
+        severity_definitions=value.get("severity_definitions") or {},
+        rules=tuple(_rule(rule) for rule in value["rules"]),
+        metadata={key: inner for key, inner in value.items() if key not in SCHEMA["properties"] or key in _DATES},
+    )
 
 
 _CHECK_FIELDS = ("entity_type", "check")
@@ -138,24 +139,10 @@ def _rule_warnings(rule: Json, spot: Spot) -> Iterator[Problem]:
             at = spot.below(name) if name else spot
             yield from unknown_fields(value, known, at)
     conditions = rule.get("evaluation_criteria")
-    told = any(conditions.values()) if isinstance(conditions, dict) else conditions
-    if not (told or rule.get("description") or rule.get(OUTCOME_CHECK)):
+    stated = any(conditions.values()) if isinstance(conditions, dict) else conditions
+    if not (stated or rule.get("description") or rule.get(OUTCOME_CHECK)):
         message = "the rule has neither conditions nor a description: its name alone is put to the judge"
         yield spot.below("evaluation_criteria").warning("no-conditions", message)
-
-
-def _rubric(value: Json) -> Rubric:
-    metadata = {key: inner for key, inner in value.items() if key not in SCHEMA["properties"] or key in _DATES}
-    return Rubric(
-        id=value.get("rubric_id", ""),
-        agent_id=value.get("agent_id", ""),
-        version=int(value.get("version", 1)),
-        name=value["name"],
-        description=value.get("description") or "",
-        severity_definitions=value.get("severity_definitions") or {},
-        rules=tuple(_rule(rule) for rule in value["rules"]),
-        metadata=metadata,
-    )
 
 
 def _rule(rule: Json) -> Rule:
@@ -222,13 +209,11 @@ def applicable(rubric: Rubric, scope: str | None = None, component_ids: Collecti
     The result may have no rules: the run is then graded by criteria only."""
     if scope and scope not in {one.value for one in Scope}:
         raise UnknownName("component scope", scope, [one.value for one in Scope])
-    wanted = set(component_ids)
-    rules = tuple(rule for rule in rubric.rules if _applies(rule, scope, wanted))
-    return structs.replace(rubric, rules=rules)
-
-
-def _applies(rule: Rule, scope: str | None, component_ids: set[str]) -> bool:
-    in_scope = not scope or rule.scope is None or rule.scope.value == scope
-    return in_scope and (
-        not component_ids or not rule.component_ids or not component_ids.isdisjoint(rule.component_ids)
+    components = set(component_ids)
+    rules = tuple(
+        rule
+        for rule in rubric.rules
+        if (not scope or rule.scope is None or rule.scope.value == scope)
+        and (not components or not rule.component_ids or not components.isdisjoint(rule.component_ids))
     )
+    return structs.replace(rubric, rules=rules)

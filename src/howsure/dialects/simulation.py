@@ -144,7 +144,12 @@ def _recording(transcript: Transcript, tools: tuple[Tool, ...] | None, metadata:
     if transcript.state is not None:
         extracted["state_variables"] = transcript.state
     if tools is not None:
-        extracted["tool_declarations"] = [{"function_declarations": [_declaration(tool) for tool in tools]}]
+        declarations = [
+            {"name": tool.name, "description": tool.description}
+            | ({} if tool.parameters is None else {"parameters": tool.parameters})
+            for tool in tools
+        ]
+        extracted["tool_declarations"] = [{"function_declarations": declarations}]
         if metadata.get("base_url") == SIMULATED:
             extracted[AGENT_DECLARES] = True
     row: Json = {"final_response": transcript.answer, "final_session_state": session}
@@ -157,11 +162,6 @@ def _recording(transcript: Transcript, tools: tuple[Tool, ...] | None, metadata:
             (f"agent:{step.name}" if isinstance(step, AgentStep) else f"tool:{step.name}") for step in transcript.steps
         ]
     return row
-
-
-def _declaration(tool: Tool) -> Json:
-    declaration: Json = {"name": tool.name, "description": tool.description}
-    return declaration if tool.parameters is None else {**declaration, "parameters": tool.parameters}
 
 
 class SimulationDialect(WatchedDialect):
@@ -211,6 +211,12 @@ class RepeatNumbers:
             return case
         return structs.replace(case, id=f"{case.id}#{count}", labels={**case.labels, "repeat": str(count)})
 
+    def numbered(self, case: Case) -> Case:
+        """The next case of its question, counted."""
+        numbered = self.following(case)
+        self.count(case.id)
+        return numbered
+
     def count(self, id: str) -> None:
         self._rows[id] = self._rows.get(id, 0) + 1
 
@@ -233,25 +239,19 @@ class _Rows:
 
     def read(self, row: Row, line: int) -> Iterator[Case | Problem]:
         spot = Spot(self._file, line)
-        yield from self._unknown(row, spot)
+        for column in row:
+            if column not in self._warned and not is_known(column):  # once a file
+                self._warned.add(column)
+                message = f"the column {column!r} is not known; it is kept"
+                yield spot.below(column).warning("unknown-field", message, found=shown(row[column]))
         cells = read_cells(row, spot, table=self._table)
         case, problems = read_row(cells, spot)
         yield from problems
         if case is None:
             return
         if "howsure_case" not in cells.values:
-            numbered = self._numbers.following(case)
-            self._numbers.count(case.id)
-            case = numbered
+            case = self._numbers.numbered(case)
         yield case if self._ids.is_new(case.id, line) else self._ids.repeated(case.id, spot)
-
-    def _unknown(self, row: Row, spot: Spot) -> Iterator[Problem]:
-        """A warning for each unknown column, once a file."""
-        for column in row:
-            if column not in self._warned and not is_known(column):
-                self._warned.add(column)
-                message = f"the column {column!r} is not known; it is kept"
-                yield spot.below(column).warning("unknown-field", message, found=shown(row[column]))
 
 
 def _write_cells(rows: Iterable[Json], file: TextIO) -> None:

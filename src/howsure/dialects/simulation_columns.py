@@ -106,28 +106,28 @@ def read_cells(row: Mapping[str, Any], spot: Spot, *, table: bool) -> Cells:
             _read_json(column, raw, spot.below(column), cells)
         else:
             cells.values[column] = plain_value(column, raw) if table else raw
-    _check_plain(cells, spot)
+    answer = cells.values.get("final_response")
+    if answer is not None and not isinstance(answer, str):
+        message, at = f"must be a text, not {with_article(kind_of(answer))}", spot.below("final_response")
+        cells.problems.append(at.problem("wrong-type", message, expected="string", found=shown(answer)))
     for column, value in cells.values.pop("other_columns", {}).items():
         cells.values.setdefault(column, value)
     return cells
 
 
 def _read_json(column: str, raw: Any, spot: Spot, cells: Cells) -> None:
-    kinds = JSON_COLUMNS[column]
-    value = raw
+    kinds, value = JSON_COLUMNS[column], raw
     if isinstance(raw, str):
         value, problems = _loaded(raw, spot, kinds)
         cells.problems.extend(problems)
         if any(problem.level is Level.ERROR for problem in problems):
             return
-    if value is None:
-        return
     if type(value) in kinds:
         cells.values[column] = value
-        return
-    expected = " or ".join(kind_of(kind()) for kind in kinds)
-    message = f"must hold {with_article(expected)}, not {with_article(kind_of(value))}"
-    cells.problems.append(spot.problem("wrong-type", message, expected=expected, found=shown(value)))
+    elif value is not None:
+        expected = " or ".join(kind_of(kind()) for kind in kinds)
+        message = f"must hold {with_article(expected)}, not {with_article(kind_of(value))}"
+        cells.problems.append(spot.problem("wrong-type", message, expected=expected, found=shown(value)))
 
 
 def _loaded(text: str, spot: Spot, kinds: tuple[type, ...]) -> tuple[Any, list[Problem]]:
@@ -184,14 +184,6 @@ def plain_value(column: str, text: str) -> Any:
     return text
 
 
-def _check_plain(cells: Cells, spot: Spot) -> None:
-    answer = cells.values.get("final_response")
-    if answer is not None and not isinstance(answer, str):
-        message = f"must be a text, not {with_article(kind_of(answer))}"
-        at = spot.below("final_response")
-        cells.problems.append(at.problem("wrong-type", message, expected="string", found=shown(answer)))
-
-
 def cells_of(row: Json, columns: Iterable[str] | None = None) -> dict[str, str]:
     """The cells of a `table_row`, in these columns (by default its own)."""
     names = row if columns is None else columns
@@ -204,15 +196,13 @@ def table_row(row: Json) -> Json:
     own: Json = {}
     others: Json = {}
     for column, value in row.items():
-        safe = column in JSON_COLUMNS or column in VERBATIM or _comes_back(column, value)
+        safe = column in JSON_COLUMNS or column in VERBATIM
+        if not safe:
+            cell = _cell(column, value)
+            back = plain_value(column, cell)
+            safe = bool(cell) and type(back) is type(value) and bool(back == value)
         (own if safe else others)[column] = value
     return {**own, "other_columns": others} if others else own
-
-
-def _comes_back(column: str, value: Any) -> bool:
-    cell = _cell(column, value)
-    back = plain_value(column, cell)
-    return bool(cell) and type(back) is type(value) and bool(back == value)
 
 
 def _cell(column: str, value: Any) -> str:

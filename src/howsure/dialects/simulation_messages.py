@@ -34,15 +34,12 @@ class _OpenCall:
         self.id = id
         self.result: ToolResult | None = None
 
-    def finished(self) -> ToolCall:
-        return ToolCall(name=self.name, arguments=self.arguments, id=self.id, result=self.result)
-
 
 class MessageRecorder:
     """Records a conversation in order; results are attached to the calls they answer."""
 
     def __init__(self) -> None:
-        self._said: list[tuple[Role, str, str, list[_OpenCall]]] = []
+        self._messages: list[tuple[Role, str, str, list[_OpenCall]]] = []
         self._open: list[_OpenCall] = []
 
     def add_message(self, author: str, text: str, calls: Iterable[_OpenCall] = ()) -> None:
@@ -50,7 +47,7 @@ class MessageRecorder:
         if text or open_calls:
             role = {"user": Role.USER, "system": Role.SYSTEM}.get(author, Role.ASSISTANT)
             agent = "" if author in _NOBODY or role is not Role.ASSISTANT else author
-            self._said.append((role, text, agent, open_calls))
+            self._messages.append((role, text, agent, open_calls))
             self._open += open_calls
 
     def add_result(self, author: str, name: str, id: str, result: ToolResult) -> None:
@@ -66,8 +63,15 @@ class MessageRecorder:
 
     def messages(self) -> tuple[Message, ...]:
         return tuple(
-            Message(role=role, content=text, agent=agent, tool_calls=tuple(call.finished() for call in calls))
-            for role, text, agent, calls in self._said
+            Message(
+                role=role,
+                content=text,
+                agent=agent,
+                tool_calls=tuple(
+                    ToolCall(name=call.name, arguments=call.arguments, id=call.id, result=call.result) for call in calls
+                ),
+            )
+            for role, text, agent, calls in self._messages
         )
 
 
@@ -77,21 +81,22 @@ def log_from_events(events: Sequence[Any]) -> ConversationLog:
     for place, event in enumerate(events):
         if not isinstance(event, dict) or event.get("partial"):
             continue
-        content = event.get("content")
-        parts = content.get("parts") if isinstance(content, dict) else None
-        known = objects_in(parts)
-        _record_parts(recorder, _author(event, content), known)
+        content = event["content"] if isinstance(event.get("content"), dict) else {}
+        parts = objects_in(content.get("parts"))
+        author = event.get("author") or ("user" if content.get("role") == "user" else "model")
+        _record_parts(recorder, str(author), parts)
         beyond = {key: value for key, value in event.items() if key not in ("author", "content")}
-        if other_parts := [other for part in known if (other := _other_fields(part))]:
-            beyond["parts"] = other_parts
-        if details_kept := without_empty(beyond):
-            details.append({"event": place, **details_kept})
+        # What the parts hold besides texts and calls: thoughts, data, code.
+        others = [
+            {key: value for key, value in part.items() if key not in _SAID}
+            | ({"text": part.get("text")} if part.get("thought") else {})
+            for part in parts
+        ]
+        if beyond_parts := without_empty(others):
+            beyond["parts"] = beyond_parts
+        if rest := without_empty(beyond):
+            details.append({"event": place, **rest})
     return ConversationLog(recorder.messages(), details)
-
-
-def _author(event: Json, content: Any) -> str:
-    role = content.get("role") if isinstance(content, dict) else None
-    return str(event.get("author") or ("user" if role == "user" else "model"))
 
 
 def _record_parts(recorder: MessageRecorder, author: str, parts: list[Json]) -> None:
@@ -110,14 +115,6 @@ def _record_parts(recorder: MessageRecorder, author: str, parts: list[Json]) -> 
             recorder.add_result(
                 author, str(response.get("name", "")), _id(response), result_of(content, response.get("failed"))
             )
-
-
-def _other_fields(part: Json) -> Json:
-    """What a part holds besides text and calls: thoughts, data, code."""
-    other = {key: value for key, value in part.items() if key not in _SAID}
-    if part.get("thought"):
-        other["text"] = part.get("text")
-    return without_empty(other) or {}
 
 
 def log_from_extract(entries: Sequence[Any]) -> ConversationLog:
@@ -153,19 +150,14 @@ def log_from_traces(turns: Sequence[str], agent_entries: Sequence[Any], interact
         for entry in before[place - 1 : place if place < len(turns) else None]:
             recorder.add_message(_name(entry), _text(entry))
     for call in calls:
-        _interaction(recorder, call)
+        id, arguments = str(call.get("call_id") or ""), arguments_of(call.get("input_arguments"))
+        open_call = _OpenCall(str(call["tool_name"]), arguments, id)
+        recorder.add_message("model", "", [open_call])
+        if call.get("status") != "no_response":
+            recorder.add_result("model", open_call.name, id, result_of(call.get("output_result")))
     for entry in texts[-1:]:
         recorder.add_message(_name(entry), _text(entry))
     return ConversationLog(recorder.messages(), [])
-
-
-def _interaction(recorder: MessageRecorder, call: Json) -> None:
-    open_call = _OpenCall(
-        str(call["tool_name"]), arguments_of(call.get("input_arguments")), str(call.get("call_id") or "")
-    )
-    recorder.add_message("model", "", [open_call])
-    if call.get("status") != "no_response":
-        recorder.add_result("model", open_call.name, open_call.id, result_of(call.get("output_result")))
 
 
 def _text(entry: Json) -> str:
@@ -204,24 +196,17 @@ def events_of(messages: Iterable[Message]) -> Iterator[Json]:
         author = "model" if message.role is Role.ASSISTANT and not message.agent else message.agent
         author = author if message.role is Role.ASSISTANT else message.role.value
         parts: list[Json] = [{"text": message.content}] if message.content else []
-        parts += [{"functionCall": _call_document(call)} for call in message.tool_calls]
+        answers: list[Json] = []
+        for call in message.tool_calls:
+            named = {**({"id": call.id} if call.id else {}), "name": call.name}
+            parts.append({"functionCall": {**named, "args": call.arguments}})
+            if result := call.result:
+                marked = {"failed": result.failed} if result.failed != result_of(result.content).failed else {}
+                answers.append({"functionResponse": {**named, "response": result.content, **marked}})
         role = "user" if message.role is Role.USER else "model"
         yield {"author": author, "content": {"role": role, "parts": parts}}
-        answers = [{"functionResponse": _response_document(call)} for call in message.tool_calls if call.result]
         if answers:
             yield {"author": author, "content": {"role": "user", "parts": answers}}
-
-
-def _call_document(call: ToolCall) -> Json:
-    return {**({"id": call.id} if call.id else {}), "name": call.name, "args": call.arguments}
-
-
-def _response_document(call: ToolCall) -> Json:
-    result = call.result or ToolResult()
-    document: Json = {**({"id": call.id} if call.id else {}), "name": call.name, "response": result.content}
-    if result.failed != result_of(result.content).failed:
-        document["failed"] = result.failed
-    return document
 
 
 def result_of(content: Any, failed: Any = None) -> ToolResult:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from itertools import chain
 from typing import Any
 
 import msgspec
@@ -83,16 +82,23 @@ class RowRecording:
                 reason="no answer was recorded: the row has no final_response and nothing that was said"
             )
         self._left.pop("final_response", None)
-        spans = self._spans()
-        talk = self._talk(answer)
+        spans: tuple[Span, ...] | None = None
+        if "session_trace" in self._left:
+            trace = self._left.pop("session_trace")
+            spans, self.problems = read_spans(trace, self._spot.below("session_trace"))
+        log = self._log(answer)
         originals = [*originals_in(self._left.get("custom_extract")), *calls_of_spans(spans or ())]
-        messages = repair_calls(talk.messages, originals)
+        messages = repair_calls(log.messages, originals)
         made_up = self._simulated or bool(spans and has_made_up_times(spans))
         steps = self._steps(spans or (), messages, made_up)
         state = self._state()
         self._declared()
-        usage = usage_of([*talk.details, *self._earlier()], self._extracted.get("per_turn_tokens"))
-        self._keep(talk.details)
+        # A row that we wrote has the details of the events of an earlier reading.
+        sessions = [self._left.get(column, {}) for column in ("final_session_state", "session_state")]
+        written = [*(session.get(DETAILS) for session in sessions), self._left.get("custom_extract")]
+        earlier = [one for details in written for one in objects_in(details) if "event" in one]
+        usage = usage_of([*log.details, *earlier], self._extracted.get("per_turn_tokens"))
+        self._keep(log.details)
         return Transcript(
             answer=last_answer(messages) if answer is None else answer,
             messages=messages,
@@ -105,13 +111,13 @@ class RowRecording:
 
     def _answer(self) -> str | None:
         """The answer; None where no column has it and the messages must tell."""
-        given = self._left.get("final_response")
-        if given is not None:
-            return str(given)
+        answer = self._left.get("final_response")
+        if answer is not None:
+            return str(answer)
         candidates = objects_in(self._left.get("response", {}).get("candidates"))
         contents = objects_in([one.get("content") for one in candidates[:1]])
-        said = log_from_contents([{"role": "model", **one} for one in contents], None).messages
-        return said[-1].content if said else None
+        messages = log_from_contents([{"role": "model", **one} for one in contents], None).messages
+        return messages[-1].content if messages else None
 
     def _silent(self) -> bool:
         """Whether no column holds any part of the conversation."""
@@ -123,30 +129,15 @@ class RowRecording:
             or any(self._extracted.get(name) for name in inside)
         )
 
-    def _earlier(self) -> list[Json]:
-        """Details of the events in a row that we wrote."""
-        sessions = [self._left.get(column, {}) for column in ("final_session_state", "session_state")]
-        kept = [*(session.get(DETAILS) for session in sessions), self._left.get("custom_extract")]
-        return [one for details in kept for one in objects_in(details) if "event" in one]
-
-    def _spans(self) -> tuple[Span, ...] | None:
-        if "session_trace" not in self._left:
-            return None
-        spans, problems = read_spans(self._left["session_trace"], self._spot.below("session_trace"))
-        self.problems += problems
-        del self._left["session_trace"]
-        return spans
-
-    def _talk(self, answer: str | None) -> ConversationLog:
+    def _log(self, answer: str | None) -> ConversationLog:
         """The messages, from the best column there is."""
         events = self._session.get("events")
         if isinstance(events, list) and events:
             del self._session["events"]
             return log_from_events(events)
         if extract := self._left.pop("custom_extract", None):
-            talk = log_from_extract(extract)
             self._details_in = "custom_extract"
-            return talk
+            return log_from_extract(extract)
         spoken = self._taken("sub_agent_trace") or self._left.pop("sub_agent_trace", None) or []
         interactions = self._taken("tool_interactions") or []
         if spoken or interactions:
@@ -262,23 +253,20 @@ def read_row(cells: Cells, spot: Spot) -> tuple[Case | None, list[Problem]]:
     """The case (its id without a repeat number), or None and the problems."""
     reader = _RowReader(cells.values, spot)
     problems = list(cells.problems)
-    if "howsure_case" in cells.values:
-        case, found = _whole(cells.values["howsure_case"], spot.below("howsure_case"))
-        return case, [*problems, *found]
+    if (whole := cells.values.get("howsure_case")) is not None:
+        try:
+            return msgspec.convert(whole, Case), problems
+        except (msgspec.ValidationError, ValueError) as error:
+            at = spot.below("howsure_case")
+            hint = "this column is written by Howsure and not meant to be edited; without it the others are read"
+            problem = at.problem("bad-case", str(error), expected="a case", found=shown(whole), hint=hint)
+            return None, [*problems, problem]
     problems += reader.problems()
     if any(problem.level is Level.ERROR for problem in problems):
         return None, problems
     case = reader.case()
-    problems += reader.found
-    return (None if reader.found else case), problems
-
-
-def _whole(value: Any, spot: Spot) -> tuple[Case | None, list[Problem]]:
-    try:
-        return msgspec.convert(value, Case), []
-    except (msgspec.ValidationError, ValueError) as error:
-        hint = "this column is written by Howsure and not meant to be edited; without it the others are read"
-        return None, [spot.problem("bad-case", str(error), expected="a case", found=shown(value), hint=hint)]
+    problems += reader.late_problems
+    return (None if reader.late_problems else case), problems
 
 
 class _RowReader:
@@ -289,7 +277,7 @@ class _RowReader:
         self._left = dict(values)
         self._spot = spot
         self._simulated = values.get("base_url") == SIMULATED
-        self.found: list[Problem] = []
+        self.late_problems: list[Problem] = []
 
     def problems(self) -> Iterator[Problem]:
         shapes = {"user_inputs": _STRINGS, "agents_evaluated": _STRINGS, "reference_data": _REFERENCE}
@@ -311,10 +299,16 @@ class _RowReader:
                 "`user_inputs` is a JSON list of what the user said; `custom_extract` and `session_trace` may tell it"
             )
             message = "nothing in this row tells what the user said"
-            self.found.append(self._spot.below("user_inputs").problem("no-user-inputs", message, hint=hint))
+            self.late_problems.append(self._spot.below("user_inputs").problem("no-user-inputs", message, hint=hint))
             return None
         case_id = self._id(turns)
-        mishap = self._mishap()
+        failed, missing = self._marked("status") is False, self._marked("missing_information") is False
+        reason, details = self._reason("status", "error_message"), self._reason("missing_information", "details")
+        mishap: BrokenRecording | None = None
+        if failed:
+            mishap = BrokenRecording(reason=reason or details or "the row is marked as failed")
+        elif missing:
+            mishap = BrokenRecording(reason=details or "the row is marked as missing information")
         reference = read_reference(self._left.pop("reference_data", {}), self._agents())
         recorded, tools = (mishap, None) if mishap else self._recorded(turns)
         metadata = {key: value for key, value in self._left.items() if value != ""}
@@ -337,15 +331,19 @@ class _RowReader:
     def _turns(self) -> list[str]:
         """The user's turns, from the first column that holds them."""
         listed: list[str] = self._left.pop("user_inputs", [])
-        accounts = chain([listed], self._accounts())
-        return next((account for account in accounts if any(turn.strip() for turn in account)), [])
-
-    def _accounts(self) -> Iterator[list[str]]:
-        yield _said_by_user(log_from_extract(self._values.get("custom_extract", ())).messages)
-        for column in ("final_session_state", "session_state"):
-            events = self._values.get(column, {}).get("events")
-            yield _said_by_user(log_from_events(events).messages) if isinstance(events, list) else []
-        yield user_turns_of_spans(self._values.get("session_trace", ()))
+        if any(map(str.strip, listed)):
+            return listed
+        sessions = [self._values.get(column, {}).get("events") for column in ("final_session_state", "session_state")]
+        logs = (
+            log_from_extract(self._values.get("custom_extract", ())),
+            *(log_from_events(events) for events in sessions if isinstance(events, list)),
+        )
+        for log in logs:
+            turns = [message.content for message in log.messages if message.role is Role.USER]
+            if any(map(str.strip, turns)):
+                return turns
+        turns = user_turns_of_spans(self._values.get("session_trace", ()))
+        return turns if any(map(str.strip, turns)) else []
 
     def _id(self, turns: list[str]) -> str:
         for column in ("question_id", "eval_id"):
@@ -365,20 +363,12 @@ class _RowReader:
             return ()
         return tuple(self._left.pop("agents_evaluated", ()))
 
-    def _mishap(self) -> BrokenRecording | None:
-        failed = self._marked("status") is False
-        missing = self._marked("missing_information") is False
-        reasons = [self._reason("status", "error_message"), self._reason("missing_information", "details")]
-        if failed:
-            return BrokenRecording(reason=reasons[0] or reasons[1] or "the row is marked as failed")
-        return BrokenRecording(reason=reasons[1] or "the row is marked as missing information") if missing else None
-
     def _word(self, column: str) -> str:
         word = self._values.get(column, "")
         if isinstance(word, dict):
-            word_told = next((word[name] for name in ("boolean", column) if word.get(name) is not None), "")
+            stated = next((word[name] for name in ("boolean", column) if word.get(name) is not None), "")
             field, implied = _SAYS_WHY[column]
-            word = implied if word_told == "" and word.get(field) else word_told
+            word = implied if stated == "" and word.get(field) else stated
         plain = str(word).strip().lower()
         return "" if plain in _NOTHING else plain
 
@@ -403,9 +393,5 @@ class _RowReader:
             return None, None
         recording = RowRecording(self._left, turns, self._spot, simulated=self._simulated)
         made = recording.made()
-        self.found += recording.problems
+        self.late_problems += recording.problems
         return made, recording.tools
-
-
-def _said_by_user(messages: Iterable[Message]) -> list[str]:
-    return [message.content for message in messages if message.role is Role.USER]

@@ -133,23 +133,21 @@ def steps_of_spans(spans: Sequence[Span], *, made_up: bool) -> tuple[Step, ...]:
     steps: list[Step] = []
     speaking = ""
     seen: dict[str, int] = {}
-    for span in _in_time(spans):
+    if all(span.start_ns is not None for span in spans):
+        # Of those that began together the longest first, because it contains the others.
+        spans = sorted(spans, key=lambda span: (span.start_ns or 0, -(span.end_ns or 0)))
+    for span in spans:
         agent, tool = _AGENT.match(span.name), _tool(span)
         if agent and agent["name"].strip() and agent["name"].strip() != speaking:
             speaking = agent["name"].strip()
             steps.append(AgentStep(name=speaking))
         elif tool:
             seen[tool] = seen.get(tool, 0) + 1
-            if not made_up or _is_call(span, seen[tool]):
+            asks, answers = _CALL_ARGUMENTS in span.attributes, _CALL_RESULT in span.attributes
+            # Converters write a call and its response as two spans: the second is no call.
+            if not made_up or (asks if asks or answers else seen[tool] % 2 == 1):
                 steps.append(ToolStep(name=tool))
     return tuple(steps)
-
-
-def _is_call(span: Span, occurrence: int) -> bool:
-    """Whether a tool span is a call. Converters write a call and its response as two spans: the second is no call."""
-    if _CALL_ARGUMENTS in span.attributes or _CALL_RESULT in span.attributes:
-        return _CALL_ARGUMENTS in span.attributes
-    return occurrence % 2 == 1
 
 
 def _tool(span: Span) -> str:
@@ -159,13 +157,6 @@ def _tool(span: Span) -> str:
     name = str(span.attributes.get("gen_ai.tool.name") or named["name"]).strip()
     # One span more than there were calls, where several were made at once.
     return "" if name == "(merged)" or "(merged)" in named["name"] else name
-
-
-def _in_time(spans: Sequence[Span]) -> Sequence[Span]:
-    """The spans by start time; of those that began together the longest first, because it contains the others."""
-    if any(span.start_ns is None for span in spans):
-        return spans
-    return sorted(spans, key=lambda span: (span.start_ns or 0, -(span.end_ns or 0)))
 
 
 def steps_of_summary(summary: Any) -> tuple[Step, ...]:
@@ -189,18 +180,12 @@ def user_turns_of_spans(spans: Sequence[Any]) -> list[str]:
         attributes = span.get("attributes") if isinstance(span, dict) else None
         attributes = _json(attributes) if isinstance(attributes, str) else attributes
         request = _json(attributes.get(_REQUEST)) if isinstance(attributes, dict) else None
-        turns = [text for text in _user_texts(request) if not text.startswith("For context:")]
+        contents = objects_in(request.get("contents")) if isinstance(request, dict) else []
+        said = [objects_in(content.get("parts")) for content in contents if content.get("role") == "user"]
+        texts = ["".join(one["text"] for one in parts if isinstance(one.get("text"), str)) for parts in said]
+        turns = [text for text in texts if text.strip() and not text.startswith("For context:")]
         longest = max(longest, turns, key=len)
     return longest
-
-
-def _user_texts(request: Any) -> Iterator[str]:
-    for content in objects_in(request.get("contents")) if isinstance(request, dict) else ():
-        if content.get("role") == "user":
-            parts = objects_in(content.get("parts"))
-            text = "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-            if text.strip():
-                yield text
 
 
 def calls_of_spans(spans: Sequence[Span]) -> Iterator[tuple[str, Any, Any]]:
@@ -270,13 +255,10 @@ def _taken(originals: list[Any], rewritten: Any) -> Any:
 def camel(value: Any) -> Any:
     """The value with every key in camel case, at any depth."""
     if isinstance(value, dict):
-        return {_camel_key(key): camel(inner) for key, inner in value.items()}
+        words = [key.split("_") for key in value]
+        keys = [first + "".join(word.title() for word in rest) for first, *rest in words]
+        return {key: camel(inner) for key, inner in zip(keys, value.values(), strict=True)}
     return [camel(inner) for inner in value] if isinstance(value, list) else value
-
-
-def _camel_key(key: str) -> str:
-    first, *rest = key.split("_")
-    return first + "".join(word.title() for word in rest)
 
 
 def originals_in(extract: Any) -> Iterator[Original]:

@@ -89,7 +89,18 @@ def _parse_slowly(text: bytes, place: _Place) -> tuple[Any, list[Problem]]:
     try:
         decoded = text.decode("utf-8")
     except UnicodeDecodeError as error:
-        return None, [_not_utf8(text, error, place)]
+        before = text[: error.start].decode("utf-8")
+        utf16 = text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in text[:4]
+        problem = place.problem(
+            before,
+            len(before),
+            code="encoding",
+            message="the text is not UTF-8",
+            expected="UTF-8, with or without a byte order mark",
+            found=" ".join(f"0x{byte:02X}" for byte in text[error.start : error.start + 4]),
+            hint="this looks like UTF-16; save it as UTF-8" if utf16 else "save the file as UTF-8",
+        )
+        return None, [problem]
     reader = _StrictDecoder()
     try:
         value = reader.decoder.decode(decoded)
@@ -127,10 +138,7 @@ class _StrictDecoder:
     def __init__(self) -> None:
         self.suspicious = False
         self.decoder = json.JSONDecoder(
-            object_pairs_hook=self._object,
-            parse_constant=self._constant,
-            parse_float=self._float,
-            parse_int=self._int,
+            object_pairs_hook=self._object, parse_constant=self._constant, parse_float=self._float, parse_int=self._int
         )
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -248,20 +256,6 @@ def field_path(parts: Iterable[str | int], prefix: str = "") -> str:
     return path
 
 
-def _not_utf8(text: bytes, error: UnicodeDecodeError, place: _Place) -> Problem:
-    before = text[: error.start].decode("utf-8")
-    utf16 = text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\x00" in text[:4]
-    return place.problem(
-        before,
-        len(before),
-        code="encoding",
-        message="the text is not UTF-8",
-        expected="UTF-8, with or without a byte order mark",
-        found=" ".join(f"0x{byte:02X}" for byte in text[error.start : error.start + 4]),
-        hint="this looks like UTF-16; save it as UTF-8" if utf16 else "save the file as UTF-8",
-    )
-
-
 def _syntax(text: str, error: json.JSONDecodeError, place: _Place) -> Problem:
     near = text[error.pos : error.pos + 20]
     what = error.msg[0].lower() + error.msg[1:].removesuffix(" at").removesuffix(" starting")
@@ -289,10 +283,13 @@ def element_lines(text: str, key: str) -> list[int]:
 
     The decoder itself skips the values, so strings that look like structure do no harm.
     """
-    for name, at in _members(text):
-        if name == key:
-            return _lines(text, list(_elements(text, at)))
-    return []
+    lines: list[int] = []
+    line, last = 1, 0
+    for offset in next((_elements(text, at) for name, at in _members(text) if name == key), ()):
+        line += text.count("\n", last, offset)
+        last = offset
+        lines.append(line)
+    return lines
 
 
 def top_level_keys(text: str) -> list[str]:
@@ -306,8 +303,7 @@ def top_level_keys(text: str) -> list[str]:
 
 def head_keys(head: bytes) -> list[str]:
     """`top_level_keys` of the first bytes of a file."""
-    text = head.decode("utf-8-sig", "ignore")
-    return top_level_keys(text)
+    return top_level_keys(head.decode("utf-8-sig", "ignore"))
 
 
 def _members(text: str) -> Iterator[tuple[str, int]]:
@@ -346,13 +342,3 @@ def _after(text: str, at: int) -> int:
 def _next(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
-
-
-def _lines(text: str, offsets: list[int]) -> list[int]:
-    lines: list[int] = []
-    line, last = 1, 0
-    for offset in offsets:
-        line += text.count("\n", last, offset)
-        last = offset
-        lines.append(line)
-    return lines

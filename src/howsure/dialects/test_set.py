@@ -12,16 +12,15 @@ from typing import Any
 import msgspec
 
 from howsure.dialects.base import Watch, WatchedDialect
-from howsure.dialects.documents import JsonDocument, UniqueIds
+from howsure.dialects.documents import UniqueIds, load_object
 from howsure.dialects.extras import KEY as UNKNOWN
 from howsure.dialects.extras import Extras, restore_unknown, separate_unknown
 from howsure.dialects.lines import open_file
 from howsure.dialects.problems import SchemaChecker, Spot, shown, unknown_fields
-from howsure.dialects.reference_data import TEXT
+from howsure.dialects.reference_data import LOOSE, TEXT
 from howsure.dialects.strict_json import BOM, Json, head_keys
 from howsure.dialects.test_set_scenarios import (
     FIELDS,
-    LOOSE,
     NEEDED,
     STATE,
     USED,
@@ -124,10 +123,6 @@ def unwritable(case: Case) -> Iterator[Reason]:
         yield "input", "context, history and attachments have no place in a test set"
     if isinstance(case.input, Scenario):
         yield from unwritable_scenario(case.input)
-    yield from _unwritable_expectations(case)
-
-
-def _unwritable_expectations(case: Case) -> Iterator[Reason]:
     for expectation in case.expectations:
         match expectation:
             case Criteria(criteria=criteria):
@@ -179,10 +174,7 @@ _ENTRY: Json = {
         "tags": {"type": "array", "items": TEXT},
         "priority": LOOSE,
     },
-    "allOf": [
-        _when(SINGLE_TURN, _inputs(message=TEXT)),
-        _when(SCENARIO, {**_inputs(persona=TEXT), **NEEDED}),
-    ],
+    "allOf": [_when(SINGLE_TURN, _inputs(message=TEXT)), _when(SCENARIO, {**_inputs(persona=TEXT), **NEEDED})],
 }
 _HEADER: Json = {
     "test_set_id": {"type": "string"},
@@ -215,7 +207,7 @@ class TestSetDialect(WatchedDialect):
         return "items" in keys or "test_set_id" in keys
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        document = JsonDocument(path, watch)
+        document = load_object(path, watch)
         yield from document.problems
         if document.value is None:
             return
@@ -224,7 +216,16 @@ class TestSetDialect(WatchedDialect):
         header = {key: value for key, value in document.value.items() if key != "items"}
         ids = UniqueIds("item_id")
         for spot, entry in document.elements("items"):
-            yield from _entry(entry, spot, [*_SHAPE.problems(entry, spot), *ids.problems(entry, spot)], header)
+            problems = [*_SHAPE.problems(entry, spot), *ids.problems(entry, spot)]
+            if isinstance(entry, dict):
+                problems += _contradictions(entry, spot)
+                problems += scenario_faults(entry.get("inputs"), spot.below("inputs"))
+            sound = not any(problem.level is Level.ERROR for problem in problems)
+            unknown = Extras({}, []) if sound and _is_plain(entry) else separate_unknown(entry, _ENTRY, spot)
+            yield from problems
+            yield from unknown.warnings
+            if sound:
+                yield _case(entry, header, unknown.kept)
 
     def read_again(self, path: Path, watch: Watch) -> Iterator[Case | Problem]:
         """The cases of a file that was found valid and has the same hash."""
@@ -250,18 +251,6 @@ class TestSetDialect(WatchedDialect):
 
     def schema(self) -> Json:
         return SCHEMA
-
-
-def _entry(entry: Any, spot: Spot, problems: list[Problem], header: Json) -> Iterator[Case | Problem]:
-    if isinstance(entry, dict):
-        problems += _contradictions(entry, spot)
-        problems += scenario_faults(entry.get("inputs"), spot.below("inputs"))
-    sound = not any(problem.level is Level.ERROR for problem in problems)
-    unknown = Extras({}, []) if sound and _is_plain(entry) else separate_unknown(entry, _ENTRY, spot)
-    yield from problems
-    yield from unknown.warnings
-    if sound:
-        yield _case(entry, header, unknown.kept)
 
 
 def _is_plain(entry: Json) -> bool:
@@ -301,8 +290,10 @@ def _listed(entry: Json, name: str) -> list[Any]:
 
 
 def _case(entry: Json, header: Json, unknown: Json) -> Case:
-    case_input, used = _given(entry)
-    unused = {key: value for key, value in entry["inputs"].items() if key not in used and value is not None}
+    inputs = entry["inputs"]
+    single = entry["type"] == SINGLE_TURN
+    used = ("message",) if single else USED
+    unused = {key: value for key, value in inputs.items() if key not in used and value is not None}
     state = unused.pop("state", {})
     metadata: Json = {HEADER: header} if header else {}
     if unused:
@@ -312,7 +303,7 @@ def _case(entry: Json, header: Json, unknown: Json) -> Case:
     return Case(
         id=entry["item_id"],
         name=entry.get("name", ""),
-        input=case_input,
+        input=SingleTurn(message=inputs["message"]) if single else scenario_of(inputs),
         expectations=tuple(_expectations(entry.get("expected", {}))),
         world=World.TEST_SET,
         tags=tuple(entry.get("tags", ())),
@@ -320,14 +311,6 @@ def _case(entry: Json, header: Json, unknown: Json) -> Case:
         metadata=metadata,
         state=state,
     )
-
-
-def _given(entry: Json) -> tuple[Input, tuple[str, ...]]:
-    """The input of an entry, and the fields it was made from."""
-    inputs = entry["inputs"]
-    if entry["type"] == SINGLE_TURN:
-        return SingleTurn(message=inputs["message"]), ("message",)
-    return scenario_of(inputs), USED
 
 
 def _expectations(expected: Json) -> Iterator[Expectation]:

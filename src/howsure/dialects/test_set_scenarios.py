@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from howsure.dialects.problems import Spot, shown
-from howsure.dialects.reference_data import TEXT, TEXTS
+from howsure.dialects.reference_data import LOOSE, TEXT, TEXTS
 from howsure.dialects.strict_json import Json
 from howsure.dialects.writers import Reason
 from howsure.errors import Problem
 from howsure.model.case import Fact, PlanStep, Scenario
 
 MAX_TURNS = 8
-LOOSE: Json = {"type": ["string", "null"]}
 TURNS: Json = {"type": ["integer", "null"], "minimum": 1}
 STATE: Json = {"type": ["object", "null"]}
 _VALUE: Json = {"anyOf": [TEXT, {"type": "number"}]}
@@ -29,11 +28,7 @@ _FACT: Json = {
     "additionalProperties": False,
 }
 FACTS: Json = {
-    "anyOf": [
-        {"type": "object", "additionalProperties": _VALUE},
-        {"type": "array", "items": _FACT},
-        {"type": "null"},
-    ]
+    "anyOf": [{"type": "object", "additionalProperties": _VALUE}, {"type": "array", "items": _FACT}, {"type": "null"}]
 }
 _STEP: Json = {
     "type": "object",
@@ -73,33 +68,27 @@ _CONDITION = re.compile(
 
 def scenario_of(inputs: Mapping[str, Any]) -> Scenario:
     """The scenario that valid inputs describe."""
-    turns = inputs.get("max_turns")
+    turns, facts, plan = inputs.get("max_turns"), inputs.get("facts") or (), inputs.get("conversation_plan") or ()
+    if isinstance(facts, dict):
+        facts = [{"name": name, "value": value} for name, value in facts.items()]
     return Scenario(
         persona=inputs["persona"],
         initial_message=inputs.get("initial_message") or inputs["starting_prompt"],
         max_turns=MAX_TURNS if turns is None else int(turns),
         goal=inputs.get("goal") or "",
-        facts=tuple(_facts(inputs.get("facts"))),
-        plan=tuple(_steps(inputs.get("conversation_plan"))),
+        facts=tuple(
+            Fact(name=fact["name"], value=_text(fact["value"]), asked_by=tuple(fact.get("asked_by", ())))
+            for fact in facts
+        ),
+        plan=tuple(
+            step_of(step) if isinstance(step, str) else PlanStep(say=step["say"], when=step.get("when", ""))
+            for step in (split_plan(plan) if isinstance(plan, str) else plan)
+        ),
     )
-
-
-def _facts(raw: Any) -> Iterator[Fact]:
-    if isinstance(raw, dict):
-        yield from (Fact(name=name, value=_text(value)) for name, value in raw.items())
-    for one in raw if isinstance(raw, list) else ():
-        yield Fact(name=one["name"], value=_text(one["value"]), asked_by=tuple(one.get("asked_by", ())))
 
 
 def _text(value: str | float) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def _steps(raw: Any) -> Iterator[PlanStep]:
-    if isinstance(raw, str):
-        yield from map(step_of, split_plan(raw))
-    for one in raw if isinstance(raw, list) else ():
-        yield step_of(one) if isinstance(one, str) else PlanStep(say=one["say"], when=one.get("when", ""))
 
 
 def split_plan(text: str) -> list[str]:
@@ -125,26 +114,19 @@ def scenario_document(scenario: Scenario) -> Json:
     if scenario.goal:
         document["goal"] = scenario.goal
     if scenario.facts:
-        document["facts"] = _facts_document(scenario)
+        document["facts"] = [
+            {"name": fact.name, "value": fact.value, **({"asked_by": list(fact.asked_by)} if fact.asked_by else {})}
+            for fact in scenario.facts
+        ]
+        if not any(fact.asked_by for fact in scenario.facts):
+            document["facts"] = {fact.name: fact.value for fact in scenario.facts}
     if scenario.plan:
-        document["conversation_plan"] = [_step_document(step) for step in scenario.plan]
+        # A step is plain text where reading that gives the same step.
+        document["conversation_plan"] = [
+            step.say if step_of(step.say) == step else {"say": step.say, **({"when": step.when} if step.when else {})}
+            for step in scenario.plan
+        ]
     return document
-
-
-def _facts_document(scenario: Scenario) -> Json | list[Json]:
-    if not any(fact.asked_by for fact in scenario.facts):
-        return {fact.name: fact.value for fact in scenario.facts}
-    return [
-        {"name": fact.name, "value": fact.value, **({"asked_by": list(fact.asked_by)} if fact.asked_by else {})}
-        for fact in scenario.facts
-    ]
-
-
-def _step_document(step: PlanStep) -> str | Json:
-    """The step as plain text where reading that gives the same step, else as an object."""
-    if step_of(step.say) == step:
-        return step.say
-    return {"say": step.say, "when": step.when} if step.when else {"say": step.say}
 
 
 def scenario_faults(inputs: Any, spot: Spot) -> Iterator[Problem]:

@@ -47,7 +47,13 @@ def _valid_lines(rows: Iterable[AnyRow], path: Path, read: LineReader, vouch: Vo
     problems: list[Problem] = []
     remaining, first = iter(rows), 1
     while group := list(islice(remaining, GROUP)):
-        encoded = [_encoded(row, Spot(str(path), number)) for number, row in enumerate(group, first)]
+        encoded: list[bytes | Problem] = []
+        for number, row in enumerate(group, first):
+            try:
+                encoded.append(encode_row(row))
+            except (ValueError, TypeError) as error:
+                message = f"{type(error).__name__}: {error}"
+                encoded.append(Spot(str(path), number).problem("not-writable", message, found=shown(_plain(row))))
         lines = [line for line in encoded if isinstance(line, bytes)]
         if len(lines) < len(group) or not vouch(group, lines, first):
             for number, line in enumerate(encoded, first):
@@ -58,13 +64,6 @@ def _valid_lines(rows: Iterable[AnyRow], path: Path, read: LineReader, vouch: Vo
         first += len(group)
     if problems:
         raise DatasetInvalid(str(path), problems)
-
-
-def _encoded(row: AnyRow, spot: Spot) -> bytes | Problem:
-    try:
-        return encode_row(row)
-    except (ValueError, TypeError) as error:
-        return spot.problem("not-writable", f"{type(error).__name__}: {error}", found=shown(_plain(row)))
 
 
 def encode_row(row: AnyRow) -> bytes:

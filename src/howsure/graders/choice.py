@@ -209,15 +209,12 @@ class ChoiceGrader:
             )
         chosen = [] if reading is None else list(reading.ids)
         right = set(chosen) == set(correct) and reading is not None
+        named = " and ".join(chosen) or "nothing"
+        reason = f"chose {named}, which is correct" if right else f"chose {named}; correct is {' and '.join(correct)}"
         return Score(
             name=self.name,
             value=1.0 if right else 0.0,
             pass_mark=1.0,
-            reason="the answer is empty" if reading is None else _reason_for_choice(chosen, correct, right),
+            reason="the answer is empty" if reading is None else reason,
             details={"chosen": chosen, "correct": correct},
         )
-
-
-def _reason_for_choice(chosen: Sequence[str], correct: Sequence[str], right: bool) -> str:
-    named = " and ".join(chosen) or "nothing"
-    return f"chose {named}, which is correct" if right else f"chose {named}; correct is {' and '.join(correct)}"

@@ -107,39 +107,13 @@ CHOOSING = (
     r"|ich (?:wähle|nehme)|wähle ich|je (?:choisis|sélectionne)|(?:yo )?(?:elijo|selecciono|escojo)|scelgo|escolho"
     r"|ik kies|wybieram|я выбираю)(?!\w)|我?(?:选择|选)(?!项)\s*[:]?"
 )
-JSON_KEYS = (
-    "finalanswer",
-    "answer",
-    "answers",
-    "correctanswer",
-    "correctanswers",
-    "correctchoice",
-    "correctchoices",
-    "correctchoiceid",
-    "correctchoiceids",
-    "selectedchoice",
-    "selectedanswer",
-    "selectedoption",
-    "selected",
-    "choice",
-    "choices",
-    "choiceid",
-    "choiceids",
-    "option",
-    "letter",
-    "answerletter",
-    "answerchoice",
-    "answeroption",
-    "answerid",
-    "selectedanswers",
-    "antwort",
-    "réponse",
-    "respuesta",
-    "risposta",
-    "resposta",
-    "antwoord",
-    "odpowiedź",
+_JSON_KEYS = (
+    "finalanswer answer answers correctanswer correctanswers correctchoice correctchoices correctchoiceid "
+    "correctchoiceids selectedchoice selectedanswer selectedoption selected choice choices choiceid choiceids "
+    "option letter answerletter answerchoice answeroption answerid selectedanswers antwort réponse respuesta "
+    "risposta resposta antwoord odpowiedź"
 )
+JSON_KEYS = frozenset(_JSON_KEYS.split())
 _FILLER = (
     "so its it is definitely clearly probably i id i'd say think go with the option choice answer letter must be would "
     "should therefore thus hence ok okay sure yes it's that's that"
@@ -171,20 +145,16 @@ class IdPatterns(Struct, frozen=True):
 @lru_cache(maxsize=512)
 def id_patterns(ids: tuple[str, ...]) -> IdPatterns:
     """Cached, because the questions of a dataset share a few lists of ids."""
-    plain = all(len(each) == 1 and each.isascii() and each.isalnum() for each in ids)
-    return IdPatterns(_id_pattern(ids), _separator_pattern(ids), _ids_by_spelling(ids), plain)
-
-
-def _ids_by_spelling(ids: tuple[str, ...]) -> dict[str, str]:
+    either = "|".join(re.escape(each) for each in sorted(ids, key=len, reverse=True))
     folded = [each.casefold() for each in ids]
     known = {fold: each for fold, each in zip(folded, ids, strict=True) if folded.count(fold) == 1}
-    return known | {each: each for each in ids}
-
-
-def _id_pattern(ids: tuple[str, ...]) -> re.Pattern[str]:
-    """An id that touches no other letter, and after it whatever closes a quotation, emphasis or bracket."""
-    either = "|".join(re.escape(each) for each in sorted(ids, key=len, reverse=True))
-    return re.compile(rf"(?<![{LETTER}])(?P<id>{either})(?![{LETTER}]){CLOSERS}", re.IGNORECASE)
+    return IdPatterns(
+        # An id that touches no other letter, and after it whatever closes a quotation, emphasis or bracket.
+        pattern=re.compile(rf"(?<![{LETTER}])(?P<id>{either})(?![{LETTER}]){CLOSERS}", re.IGNORECASE),
+        separator=_separator_pattern(ids),
+        known=known | {each: each for each in ids},
+        one_sign_each=all(len(each) == 1 and each.isascii() and each.isalnum() for each in ids),
+    )
 
 
 def _separator_pattern(ids: tuple[str, ...]) -> re.Pattern[str]:
@@ -333,11 +303,8 @@ class ChoiceOptions:
         if _PART_OF_A_WORD.match(text, named.end):
             return False
         last = named.ids[-1]
-        if named.closed:
-            return True
-        if strict or not named.own_case or last.isdecimal() or last.casefold() in WORDLIKE:
-            return _sets_apart(text, named.end)
-        return True
+        doubtful = strict or not named.own_case or last.isdecimal() or last.casefold() in WORDLIKE
+        return named.closed or not doubtful or _sets_apart(text, named.end)
 
     def _settle_ids(self, text: str, named: IdMatch) -> ChoiceReading:
         rest = text[named.end :].partition("\n")[0]

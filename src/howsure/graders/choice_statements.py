@@ -88,14 +88,9 @@ def read_value(value: Any, options: ChoiceOptions) -> ChoiceReading | None:
         return _read_object(value, options)
     if isinstance(value, list):
         return _read_list(value, options)
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or value is None or (isinstance(value, str) and not value.strip()):
         return None
-    if isinstance(value, str) and not value.strip():
-        return None
-    return _read_scalar(str(value), options)
-
-
-def _read_scalar(text: str, options: ChoiceOptions) -> ChoiceReading | None:
+    text = str(value)
     known = options.id_of(text.strip())
     if known is not None and options.named_by_text(text) in (None, options.chosen([known])):
         return options.chosen([known])
@@ -116,21 +111,17 @@ def _read_object(pairs: _Pairs, options: ChoiceOptions) -> ChoiceReading | None:
     keyed = [("".join(filter(str.isalpha, key.casefold())), value) for key, value in pairs]
     named = [(key, value) for key, value in keyed if key in JSON_KEYS]
     if not named:
-        return _read_flags(pairs, options)
+        # `{"A": true, "B": false}`, or an object with a single `id`.
+        if pairs and all(isinstance(value, bool) and options.id_of(key) for key, value in pairs):
+            return options.chosen(known for key, value in pairs if value and (known := options.id_of(key)))
+        ids = [value for key, value in pairs if key == "id"]
+        return read_value(ids[0], options) if len(ids) == 1 else None
     readings = [reading for _, value in named if (reading := read_value(value, options)) is not None]
     if len(set(readings)) > 1:
         return UnclearChoice("the JSON gives two different answers")
     if not readings and any(isinstance(value, _Pairs) and value for _, value in named):
         return UnclearChoice("the object under the answer in the JSON names no choice")
     return readings[0] if readings else None
-
-
-def _read_flags(pairs: _Pairs, options: ChoiceOptions) -> ChoiceReading | None:
-    """`{"A": true, "B": false}`, or an object with a single `id`."""
-    if pairs and all(isinstance(value, bool) and options.id_of(key) for key, value in pairs):
-        return options.chosen(known for key, value in pairs if value and (known := options.id_of(key)))
-    ids = [value for key, value in pairs if key == "id"]
-    return read_value(ids[0], options) if len(ids) == 1 else None
 
 
 _EMPHASIS = r"[*_`\"'”]*"
@@ -194,18 +185,10 @@ def read_statements(text: str, options: ChoiceOptions) -> ChoiceReading | None:
     if not counting:
         return None
     last = counting[-1]
-    if len(counting) > 1 and _contradicts(counting[-2], last, text):
+    before = counting[-2] if len(counting) > 1 else last
+    is_apart = before.end <= last.start
+    if before.reading != last.reading and is_apart and _NOTHING_BETWEEN.fullmatch(text, before.end, last.start):
         return UnclearChoice("the answer ends in two different statements, one right after the other")
-    return _read_unless_taken_back(last, text, options)
-
-
-def _contradicts(before: ChoiceStatement, last: ChoiceStatement, text: str) -> bool:
-    if before.reading == last.reading or last.start < before.end:
-        return False
-    return _NOTHING_BETWEEN.fullmatch(text, before.end, last.start) is not None
-
-
-def _read_unless_taken_back(last: ChoiceStatement, text: str, options: ChoiceOptions) -> ChoiceReading:
     taken_back = _CORRECTION.search(text, last.start)
     if taken_back and not isinstance(last.reading, UnclearChoice):
         later = {options.id_of(match["id"]) for match in options.mentions(text[taken_back.end() :])}
@@ -225,7 +208,10 @@ def _statements(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
 
 def _worded_statements(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
     for match in _STATED.finditer(text):
-        if match["wrong"] or _is_conditional(text, match) or _is_reported(text, match):
+        if match["wrong"] or _is_conditional(text, match):
+            continue
+        # "You said the answer is A" reports somebody else's answer.
+        if _REPORTED_BEFORE.search(text[max(match.start() - _NEARBY, 0) : match.start()]):
             continue
         reading = _read_after(text, match, options)
         if reading is not None:
@@ -257,11 +243,6 @@ def _read_after(text: str, match: re.Match[str], options: ChoiceOptions) -> Choi
 def _is_conditional(text: str, match: re.Match[str]) -> bool:
     before = text[max(match.start() - _NEARBY, 0) : match.start()]
     return bool(_CONDITION_BEFORE.search(before) or _CONDITION_AFTER.match(text, match.end()))
-
-
-def _is_reported(text: str, match: re.Match[str]) -> bool:
-    """ "You said the answer is A" reports somebody else's answer."""
-    return _REPORTED_BEFORE.search(text[max(match.start() - _NEARBY, 0) : match.start()]) is not None
 
 
 def _marked_statements(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
@@ -311,7 +292,12 @@ def _last_line(text: str, options: ChoiceOptions) -> Iterator[ChoiceStatement]:
 def _statement_end(text: str, at: int, options: ChoiceOptions) -> int:
     """Where a statement ends: at the end of its line if that holds nothing but the choice (its id, its text, or both),
     else right after the id, so that the arguments after it separate it from the next statement."""
-    end = _line_end(text, at)
+    start = at
+    # The line on which a statement names its choice may be the line below its first words.
+    while start < len(text) and text[start] in "\n ":
+        start += 1
+    newline = text.find("\n", start)
+    end = len(text) if newline < 0 else newline
     rest = text[at:end]
     plain = words(rest)
     texts = ((words(choice.id), words(choice.text)) for choice in options.choices)
@@ -319,11 +305,3 @@ def _statement_end(text: str, at: int, options: ChoiceOptions) -> int:
         return end
     mentions = options.mentions(rest)
     return at + mentions[0].end() if mentions else end
-
-
-def _line_end(text: str, at: int) -> int:
-    """The end of the line on which a statement names its choice, which may be the line below its first words."""
-    while at < len(text) and text[at] in "\n ":
-        at += 1
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end

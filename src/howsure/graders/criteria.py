@@ -70,7 +70,9 @@ class WeightedCriteriaGrader(PartsGrader):
 
     def whole(self, scores: Sequence[Score], parts: Sequence[Grade]) -> Score | Unscored:
         weighted = [(score.part.weight or 0.0, score.value) for score in scores if score.part]
-        unit = _weight_unit(weight for weight, _ in weighted)
+        # Weights are divided by the largest before they are added, if a sum could overflow.
+        largest = max((abs(weight) for weight, _ in weighted), default=0.0)
+        unit = largest if largest > _LARGE else 1.0
         scaled = [(weight / unit, value) for weight, value in weighted]
         raw = fsum(weight * value for weight, value in scaled)
         lowest = fsum(weight for weight, _ in scaled if weight < 0)
@@ -79,41 +81,30 @@ class WeightedCriteriaGrader(PartsGrader):
             return self.unscored(UnscoredReason.NOT_APPLICABLE, "every criterion has the weight 0")
         min_max = _clip((raw - lowest) / (highest - lowest))
         points = _clip(raw / highest) if highest > 0 else None
+        raw_sum, min_raw, max_raw = (
+            min(float_info.max, max(-float_info.max, share * unit)) for share in (raw, lowest, highest)
+        )
         details: dict[str, Any] = {
             "points": points,
             "min_max": min_max,
             "normalization": (Normalization.MIN_MAX if points is None else Normalization.POINTS).value,
-            "raw_sum": _in_points(raw, unit),
-            "min_raw": _in_points(lowest, unit),
-            "max_raw": _in_points(highest, unit),
+            "raw_sum": raw_sum,
+            "min_raw": min_raw,
+            "max_raw": max_raw,
             "matched_criteria": len(scores),
             "total_criteria": len(parts),
         }
+        reason = f"{raw_sum:g} of {max_raw:g} points"
         if points is None:
             details["no_positive_weight"] = True
+            reason = f"{raw_sum:g} points where every criterion costs some, {min_raw:g} at worst"
         return Score(
             name=self.name,
             value=min_max if points is None else points,
             pass_mark=self.mark.value,
-            reason=_points_reason(*(_in_points(share, unit) for share in (raw, lowest, highest))),
+            reason=reason,
             details=details,
         )
-
-
-def _weight_unit(weights: Iterable[float]) -> float:
-    """What weights are divided by before they are added: the largest, if a sum could overflow."""
-    largest = max(map(abs, weights), default=0.0)
-    return largest if largest > _LARGE else 1.0
-
-
-def _in_points(share: float, unit: float) -> float:
-    return min(float_info.max, max(-float_info.max, share * unit))
-
-
-def _points_reason(raw: float, lowest: float, highest: float) -> str:
-    if highest > 0:
-        return f"{raw:g} of {highest:g} points"
-    return f"{raw:g} points where every criterion costs some, {lowest:g} at worst"
 
 
 def _clip(value: float) -> float:

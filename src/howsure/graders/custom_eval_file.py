@@ -279,7 +279,8 @@ class _EvalReader:
             listed = values if isinstance(values, list) else [values]
             if not listed or not all(isinstance(value, str | int | float) for value in listed):
                 self._add_wrong_type(("filters", str(label)), "a text, or a list of texts", values)
-            filters[str(label)] = tuple(map(_as_label, listed))
+            # As labels are written: `true`, not `True`.
+            filters[str(label)] = tuple(str(each).lower() if isinstance(each, bool) else str(each) for each in listed)
         return filters
 
     def _output(self) -> EvalOutput:
@@ -301,8 +302,3 @@ class _EvalReader:
 
     def _add_wrong_type(self, path: FieldPath, expected: str, value: Any) -> None:
         self._problems.add_wrong_type((*self._place, *path), expected, value)
-
-
-def _as_label(value: Any) -> str:
-    """As labels are written: `true`, not `True`."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -26,7 +26,7 @@ from howsure.matching.values import at_path
 from howsure.model.case import Case, World, user_turns
 from howsure.model.expectation import AgentsInvolved, FinalState, ToolCalls, Trajectory
 from howsure.model.score import Grade, UnscoredReason
-from howsure.model.transcript import AgentStep, Message, Role, ToolCall, Transcript
+from howsure.model.transcript import AgentStep, Message, Role, Transcript
 
 EXTRACTED, REFERENCE = "extracted_data", "reference_data"
 ROOT = "root:"
@@ -89,7 +89,14 @@ class ConversationColumns:
         tools = SOURCES["tools"](self._material)
         shown: Json = {
             "state_variables": transcript.state,
-            "tool_interactions": [_interaction(call) for call in transcript.tool_calls],
+            "tool_interactions": [
+                {
+                    "tool_name": call.name,
+                    "input_arguments": call.arguments,
+                    **({"output_result": call.result.content} if call.result else {"status": "no_response"}),
+                }
+                for call in transcript.tool_calls
+            ],
             "sub_agent_trace": list(_agent_messages(transcript.messages)),
             "conversation_history": [
                 {"role": message.role.value, "content": message.content} for message in transcript.messages
@@ -154,11 +161,6 @@ def _agent_messages(messages: tuple[Message, ...]) -> Iterator[Json]:
             yield {"agent_name": message.agent, "text_response": message.content}
 
 
-def _interaction(call: ToolCall) -> Json:
-    seen = {"output_result": call.result.content} if call.result else {"status": "no_response"}
-    return {"tool_name": call.name, "input_arguments": call.arguments, **seen}
-
-
 def definition_graders(path: Path, warn: Warn | None = None) -> tuple[BindableGrader, ...]:
     """The judged evals of a definition file, or DatasetInvalid with all its problems. A definition with the name of one
     of our own judged evals replaces that eval."""
@@ -201,27 +203,21 @@ class DefinedEval(PromptedEval):
     def _text(self, name: str, columns: ConversationColumns) -> str:
         mapped = self.definition.mapping.get(name)
         match mapped:
-            case MappedColumn():
-                return column_text(name, _column_value(mapped, name, columns))
-            case ColumnTemplate():
-                return mapped.fill({source: _template_part(mapped, source, name, columns) for source in mapped.sources})
+            case MappedColumn(source=source):
+                value = columns.find(source) if source else MISSING
+                if value is MISSING:
+                    value = _default(mapped.default, source, name)
+                elif mapped.last and isinstance(value, list):
+                    value = value[-1] if value else _default(mapped.default, f"{source} (its last entry)", name)
+                return column_text(name, value)
+            case ColumnTemplate(sources=sources):
+                values = {source: columns.find(source) for source in sources}
+                for source, value in values.items():
+                    values[source] = _default(mapped.default, source, name) if value is MISSING else value
+                return mapped.fill({source: column_text(source, value) for source, value in values.items()})
             case None:
                 supplied = columns.prompt() if name == SUPPLIED[0] else columns.response()
                 return column_text(name, "" if supplied is MISSING else supplied)
-
-
-def _column_value(mapped: MappedColumn, name: str, columns: ConversationColumns) -> Any:
-    value = columns.find(mapped.source) if mapped.source else MISSING
-    if value is MISSING:
-        return _default(mapped.default, mapped.source, name)
-    if mapped.last and isinstance(value, list):
-        return value[-1] if value else _default(mapped.default, f"{mapped.source} (its last entry)", name)
-    return value
-
-
-def _template_part(mapped: ColumnTemplate, source: str, name: str, columns: ConversationColumns) -> str:
-    value = columns.find(source)
-    return column_text(source, _default(mapped.default, source, name) if value is MISSING else value)
 
 
 def _default(default: Any, source: str, name: str) -> Any:

@@ -107,11 +107,20 @@ def read_definitions(path: Path, warn: Warn | None = None) -> tuple[MetricDefini
 
 def _load_json(path: Path) -> tuple[Json, FileProblems]:
     repeated: list[str] = []
+
+    def unique_keys(pairs: list[tuple[str, Any]]) -> Json:
+        unique = dict(pairs)
+        if len(unique) < len(pairs):
+            names = [name for name, _ in pairs]
+            repeated.extend(name for name in unique if names.count(name) > 1 and not name.startswith(COMMENT))
+        return unique
+
+    def refuse_constant(name: str) -> Any:
+        raise ValueError(f"{name} is not JSON")
+
     try:
         text = path.read_text(encoding="utf-8-sig")
-        value = json.loads(
-            text, object_pairs_hook=lambda pairs: _unique_keys(pairs, repeated), parse_constant=_refuse_constant
-        )
+        value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         problem = Problem(code="json-syntax", message=error.msg, file=str(path), line=error.lineno, column=error.colno)
         raise DatasetInvalid(str(path), [problem]) from error
@@ -119,33 +128,16 @@ def _load_json(path: Path) -> tuple[Json, FileProblems]:
         problem = Problem(code="unreadable", message=f"cannot be read: {error}", file=str(path))
         raise DatasetInvalid(str(path), [problem]) from error
     names = value.get(TOP) if isinstance(value, dict) else None
-    problems = FileProblems(str(path), _definition_lines(text, names if isinstance(names, dict) else {}))
+    lines: dict[FieldPath, int] = {}
+    for name in names if isinstance(names, dict) else ():
+        if match := re.search(re.escape(json.dumps(name, ensure_ascii=False)) + r"\s*:\s*\{", text):
+            lines[(TOP, name)] = text.count("\n", 0, match.start()) + 1
+    problems = FileProblems(str(path), lines)
     for key in repeated:
         problems.add("duplicate-key", (key,), f"`{key}` stands twice in one object")
     if not isinstance(value, dict):
         problems.add_wrong_type((), "an object", value)
     return (value if isinstance(value, dict) else {}), problems
-
-
-def _unique_keys(pairs: list[tuple[str, Any]], repeated: list[str]) -> Json:
-    unique = dict(pairs)
-    if len(unique) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated += [name for name in unique if names.count(name) > 1 and not name.startswith(COMMENT)]
-    return unique
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _definition_lines(text: str, names: Mapping[str, Any]) -> dict[FieldPath, int]:
-    lines: dict[FieldPath, int] = {}
-    for name in names:
-        match = re.search(re.escape(json.dumps(name, ensure_ascii=False)) + r"\s*:\s*\{", text)
-        if match:
-            lines[(TOP, name)] = text.count("\n", 0, match.start()) + 1
-    return lines
 
 
 def _entries(declared: Any, problems: FileProblems) -> Iterator[tuple[str, Json]]:
@@ -176,7 +168,10 @@ class _DefinitionReader:
                 self._problems.add_unknown_field((TOP, self._name, key), FIELDS, "a definition", Level.WARNING)
         kind = self._fields.get("metric_type", "llm")
         if kind == "deterministic":
-            self._check_program()
+            if self._name not in BY_PROGRAM:
+                message = f"no program measures {self._name!r}"
+                known, hint = ", ".join(BY_PROGRAM), did_you_mean(self._name, BY_PROGRAM)
+                self._add("unknown-name", "metric_type", message, expected=known, found=self._name, hint=hint)
             return None
         if kind != "llm":
             self._add(
@@ -206,12 +201,6 @@ class _DefinitionReader:
             agents=agents,
             guidelines=guidelines,
         )
-
-    def _check_program(self) -> None:
-        if self._name not in BY_PROGRAM:
-            message = f"no program measures {self._name!r}"
-            known, hint = ", ".join(BY_PROGRAM), did_you_mean(self._name, BY_PROGRAM)
-            self._add("unknown-name", "metric_type", message, expected=known, found=self._name, hint=hint)
 
     def _managed(self) -> str:
         declared = self._fields.get("managed_metric_name", self._name)

@@ -8,14 +8,13 @@ a case lacks something that one of these needs, the grade is not applicable and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any
 
 from msgspec.structs import replace
 
-from howsure.graders.base import GraderContext
+from howsure.graders.golden_evals import OptionalJudgedGrader
 from howsure.graders.judged_grader import WholeCaseGrader
 from howsure.graders.templates import MISSING, SourceMaterial, read_source
-from howsure.judges.base import SelectiveJudge
 from howsure.judges.replies import read_rating
 from howsure.judges.reply_fields import StatedNumber, normalize_key, parse_value, require_on_scale
 from howsure.judges.rulings import NotApplicable, Rating, UnparsableReply
@@ -49,15 +48,11 @@ class ExplainEval(WholeCaseGrader):
             return ruling
         details = {_DETAILS.get(normalize_key(key), key): value for key, value in ruling.details.items()}
         if details.get("prob_score") is not None:
-            details["prob_score"] = _probability_weighted(details["prob_score"])
+            score = parse_value(details["prob_score"])
+            if not isinstance(score, StatedNumber):
+                raise UnparsableReply(f"the probability-weighted score is {details['prob_score']!r}")
+            details["prob_score"] = require_on_scale(score, LIKERT, whole=False)
         return replace(ruling, details=details)
-
-
-def _probability_weighted(score: Any) -> float:
-    value = parse_value(score)
-    if not isinstance(value, StatedNumber):
-        raise UnparsableReply(f"the probability-weighted score is {score!r}")
-    return require_on_scale(value, LIKERT, whole=False)
 
 
 def explain_evals() -> tuple[ExplainEval, ...]:
@@ -90,21 +85,13 @@ NEEDS: dict[str, Needs] = {
 LIBRARY_EVALS = tuple(NEEDS)
 
 
-class LibraryEval(ExplainEval):
+class LibraryEval(ExplainEval, OptionalJudgedGrader):
     """One of the six optional evals, for any case that the judge covers."""
 
-    optional = True
     needed = False
-    covering: SelectiveJudge | None = None
-
-    def bind(self, context: GraderContext) -> Self:
-        bound = super().bind(context)
-        judge: object = context.judge
-        bound.covering = judge if isinstance(judge, SelectiveJudge) else None
-        return bound
 
     def wants(self, case: Case) -> bool:
-        return self.judge is not None and (self.covering is None or self.covering.covers(case, self.name))
+        return self.judge_covers(case)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         if missing := NEEDS[self.name](SourceMaterial(case, transcript, self.context.agent)):

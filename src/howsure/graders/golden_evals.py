@@ -35,9 +35,7 @@ class OptionalJudgedGrader(WholeCaseGrader):
         return bound
 
     def judge_covers(self, case: Case) -> bool:
-        if self.judge is None:
-            return False
-        return self.covering is None or self.covering.covers(case, self.name)
+        return self.judge is not None and (self.covering is None or self.covering.covers(case, self.name))
 
 
 class GoldenJudgedGrader(OptionalJudgedGrader):

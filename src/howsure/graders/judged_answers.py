@@ -44,14 +44,10 @@ class ReferenceAnswerGrader(WholeCaseGrader):
     async def grade(self, case: Case, transcript: Transcript) -> list[Grade]:
         grade = await self.ask_judge(case, transcript, self.read)
         if isinstance(grade, Score) and dataset_policy(case).quantised:
-            grade = _quantise(grade)
+            value = float(Decimal(repr(grade.value)).quantize(_STEP, ROUND_HALF_UP))
+            details = {**grade.details, "judged": grade.value, "quantised_to": float(_STEP)}
+            grade = replace(grade, value=value, details=details)
         return [grade]
-
-
-def _quantise(score: Score) -> Score:
-    """Rounded to tenths, halves up."""
-    value = float(Decimal(repr(score.value)).quantize(_STEP, ROUND_HALF_UP))
-    return replace(score, value=value, details={**score.details, "judged": score.value, "quantised_to": float(_STEP)})
 
 
 class ExpectedOutcomeGrader(WholeCaseGrader):

@@ -74,7 +74,9 @@ class JudgedGrader:
             if procedure is None:
                 ruling, reply = await ask_until_readable(self.judge, question, read)
             else:
-                final_mark = self._final_mark(case, part, mark)
+                # For a whole case, a mark set by the profile wins.
+                chosen = self.context.marks(case, self.name) if part is None and self.context.marks else None
+                final_mark = mark if chosen is None else PassMark(chosen, mark.direction)
                 ruling, reply = await ask_panel(procedure, self.judge, question, read, final_mark)
         except JudgeFailed as failure:
             return self.unscored(UnscoredReason.ERROR, str(failure), part, mark)
@@ -97,11 +99,6 @@ class JudgedGrader:
             cost_usd=reply.cost_usd,
             details={**details, "evidence_missing": lost_quotes} if lost_quotes else details,
         )
-
-    def _final_mark(self, case: Case, part: Part | None, mark: PassMark) -> PassMark:
-        """The mark that the value must reach in the end. For a whole case, a mark set by the profile wins."""
-        chosen = self.context.marks(case, self.name) if part is None and self.context.marks else None
-        return mark if chosen is None else PassMark(chosen, mark.direction)
 
     def unscored(
         self,
@@ -157,7 +154,9 @@ class PartsGrader(JudgedGrader):
         self, case: Case, transcript: Transcript, part: Part, mark: PassMark, batch: CriteriaBatch
     ) -> Grade:
         """The grade of one part. By default the judge gives it."""
-        return await self.ask_judge(case, transcript, self._read_batched, part, mark, batch=batch)
+        return await self.ask_judge(
+            case, transcript, lambda content: self.read(require_ruling(content)), part, mark, batch=batch
+        )
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         parts = list(self.parts(case))
@@ -166,16 +165,17 @@ class PartsGrader(JudgedGrader):
         grades: list[Grade] = list(await gather(*pending))
         return [*grades, self._sum_up(grades)]
 
-    def _read_batched(self, content: Any) -> Ruling:
-        return self.read(require_ruling(content))
-
     def _sum_up(self, parts: Sequence[Grade]) -> Grade:
         """The grade of the whole case. If a part errored, the whole is an error; parts that do not apply are left
         out."""
-        for why in (UnscoredReason.ERROR, UnscoredReason.NO_JUDGE):
-            missing = [grade for grade in parts if isinstance(grade, Unscored) and grade.why is why]
-            if missing:
-                return self.unscored(why, _missing_reason(why, missing, len(parts)))
+        unscored = [grade for grade in parts if isinstance(grade, Unscored)]
+        if errors := [grade for grade in unscored if grade.why is UnscoredReason.ERROR]:
+            first = errors[0]
+            about = f" {first.part.id}" if first.part else ""
+            reason = f"{len(errors)} of {len(parts)} could not be judged;{about}: {first.reason}"
+            return self.unscored(UnscoredReason.ERROR, reason)
+        if any(grade.why is UnscoredReason.NO_JUDGE for grade in unscored):
+            return self.unscored(UnscoredReason.NO_JUDGE, NEEDS_A_JUDGE)
         scores = [grade for grade in parts if isinstance(grade, Score)]
         if not scores:
             return self.unscored(UnscoredReason.NOT_APPLICABLE, "none of them applies")
@@ -191,11 +191,3 @@ class PartsGrader(JudgedGrader):
             reason=f"{passed} of {len(scores)} {words}",
             details={"passed": passed, "total": len(scores)},
         )
-
-
-def _missing_reason(why: UnscoredReason, missing: Sequence[Unscored], total: int) -> str:
-    if why is UnscoredReason.NO_JUDGE:
-        return NEEDS_A_JUDGE
-    first = missing[0]
-    about = f" {first.part.id}" if first.part else ""
-    return f"{len(missing)} of {total} could not be judged;{about}: {first.reason}"

@@ -44,13 +44,20 @@ class OutputContractGrader:
 
     def __init__(self, contracts: Mapping[str, Schema] | None = None) -> None:
         self._contracts: dict[str, Schema] = {**builtin_contracts(), **(contracts or {})}
-        self._registry = _registry_of(self._contracts)
+        # A contract can refer to another by name.
+        resources = ((name, DRAFT202012.create_resource(schema)) for name, schema in self._contracts.items())
+        self._registry = Registry[Schema | bool]().with_resources(resources)
         self._validators: dict[str, Draft202012Validator] = {}
 
     def bind(self, context: GraderContext) -> OutputContractGrader:
         for name, schema in context.contracts.items():
             if schema != self._contracts.get(name):
-                _check_schema(name, schema)
+                try:
+                    Draft202012Validator.check_schema(schema)
+                except SchemaError as error:
+                    place = ".".join(map(str, error.path)) or "its root"
+                    message = f"the contract {name!r} is not a JSON Schema: {error.message} (at {place})"
+                    raise ConfigInvalid(message) from error
         return OutputContractGrader(context.contracts)
 
     def wants(self, case: Case) -> bool:
@@ -105,17 +112,3 @@ def _violation(error: ValidationError) -> str:
     place = ".".join(str(step) for step in error.path) or "the answer"
     message = error.message if len(error.message) <= _LONGEST_MESSAGE else f"…{error.message[-_LONGEST_MESSAGE:]}"
     return f"`{place}`: {message}"
-
-
-def _check_schema(name: str, schema: Schema) -> None:
-    try:
-        Draft202012Validator.check_schema(schema)
-    except SchemaError as error:
-        place = ".".join(str(step) for step in error.path) or "its root"
-        raise ConfigInvalid(f"the contract {name!r} is not a JSON Schema: {error.message} (at {place})") from error
-
-
-def _registry_of(contracts: Mapping[str, Schema]) -> Registry[Schema | bool]:
-    """A registry in which a contract can refer to another by name."""
-    resources = ((name, DRAFT202012.create_resource(schema)) for name, schema in contracts.items())
-    return Registry[Schema | bool]().with_resources(resources)

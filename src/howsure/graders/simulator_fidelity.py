@@ -16,7 +16,6 @@ from howsure.judges.rulings import Ruling
 from howsure.model.case import Case, Scenario
 from howsure.model.run_request import OFFLINE
 from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, UnscoredReason
-from howsure.model.simulation import Simulation
 from howsure.model.transcript import Transcript
 
 NOT_SIMULATED = "the conversation was recorded, not simulated in this run"
@@ -42,24 +41,12 @@ class SimulatorFidelityGrader:
             "slips": to_builtins(simulation.slips),
             "discarded": to_builtins(simulation.discarded),
         }
+        reason = "the simulated user kept to persona, facts and plan"
+        if simulation.slips:
+            mistakes = "; ".join(f"turn {slip.turn}: {slip.reason}" for slip in simulation.slips)
+            reason = mistakes if simulation.spoiled else f"small slips only: {mistakes}"
         value = 0.0 if simulation.spoiled else 1.0
-        return [
-            Score(
-                name=self.name,
-                value=value,
-                scale=UNIT,
-                pass_mark=1.0,
-                reason=_fidelity_reason(simulation),
-                details=details,
-            )
-        ]
-
-
-def _fidelity_reason(simulation: Simulation) -> str:
-    if not simulation.slips:
-        return "the simulated user kept to persona, facts and plan"
-    mistakes = "; ".join(f"turn {slip.turn}: {slip.reason}" for slip in simulation.slips)
-    return mistakes if simulation.spoiled else f"small slips only: {mistakes}"
+        return [Score(name=self.name, value=value, scale=UNIT, pass_mark=1.0, reason=reason, details=details)]
 
 
 class JudgedFidelityGrader(OptionalJudgedGrader):

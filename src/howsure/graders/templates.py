@@ -76,11 +76,6 @@ class SourceMaterial(Struct, frozen=True):
     agent: Agent | None = None
 
 
-def _context(material: SourceMaterial) -> Any:
-    input = material.case.input
-    return (input.context if isinstance(input, SingleTurn) else "") or MISSING
-
-
 def _reference(material: SourceMaterial) -> Any:
     answers: list[str] = []
     for expected in material.case.expectations:
@@ -100,10 +95,6 @@ def _criteria(material: SourceMaterial) -> Any:
     return "\n".join(texts) or MISSING
 
 
-def _relevant_context(material: SourceMaterial) -> Any:
-    return _joined(each.relevant_context for each in material.case.expectations if isinstance(each, Qualities))
-
-
 def _tools(material: SourceMaterial) -> Any:
     """The tools that the agent has, never those that it happened to use."""
     if material.case.tools is not None:
@@ -121,8 +112,12 @@ def _joined(texts: Iterable[str]) -> Any:
 SOURCES: dict[str, Callable[[SourceMaterial], Any]] = {
     "question": lambda material: "\n".join(user_turns(material.case.input)),
     "answer": lambda material: material.transcript.answer,
-    "context": _context,
-    "relevant_context": _relevant_context,
+    "context": lambda material: (
+        (material.case.input.context if isinstance(material.case.input, SingleTurn) else "") or MISSING
+    ),
+    "relevant_context": lambda material: _joined(
+        each.relevant_context for each in material.case.expectations if isinstance(each, Qualities)
+    ),
     "reference": _reference,
     "goal": lambda material: _joined(each.text for each in material.case.expectations if isinstance(each, Goal)),
     "criteria": _criteria,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from asyncio import Task, create_task
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -62,8 +62,11 @@ class CriteriaBatch:
     def fits(self, question: Question) -> bool:
         """Whether the criteria have different ids and none would be cut off. One alone is not a batch."""
         if self._fits is None:
-            ids = {part.id for part in self.parts}
-            self._fits = 1 < len(ids) == len(self.parts) and _length(question, self.parts) <= TEXT_CAP
+            self._fits = 1 < len({part.id for part in self.parts}) == len(self.parts)
+            if self._fits:
+                whole = replace(question, part=None, parts=tuple(self.parts))
+                shown = _LIST_INPUTS & set(choose_prompt(whole).head.inputs)
+                self._fits = sum(len(INPUTS[name](whole)) for name in shown) <= TEXT_CAP
         return self._fits
 
     async def reply(self, judge: BatchingJudge, question: Question) -> JudgeReply:
@@ -119,7 +122,12 @@ def read_batch_reply(reply: JudgeReply, parts: Sequence[Part], read: Read) -> Ba
     except (UnparsableReply, RecursionError) as error:
         entries, problem = [], str(error)
     contents = {part.id: _find_ruling(part.id, entries, problem, text) for part in parts}
-    problems = {part.id: why for part in parts if (why := _read_problem(contents[part.id], read))}
+    problems: dict[str, str] = {}
+    for name, content in contents.items():
+        try:
+            read(require_ruling(content))
+        except (UnparsableReply, RecursionError) as error:
+            problems[name] = str(error)
     unknown = sorted({name for name, _ in entries} - contents.keys())
     if unknown:
         problem = f"the reply rules on {', '.join(map(repr, unknown))}, which nobody asked about"
@@ -139,18 +147,13 @@ def read_batch_reply(reply: JudgeReply, parts: Sequence[Part], read: Read) -> Ba
 def _entries(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every verdict of the reply with its id, from a list or from objects one after another."""
     for value in split_json_and_prose(content)[0]:
-        for verdict in _verdict_list(value):
+        listed = normalize_fields(value) if isinstance(value, dict) else {}
+        alone = value if isinstance(value, list) else (value,)
+        for verdict in next((listed[key] for key in _LISTS if isinstance(listed.get(key), list)), alone):
             fields = normalize_fields(verdict) if isinstance(verdict, dict) else {}
             name = next((fields[key] for key in _IDS if isinstance(fields.get(key), str | int)), None)
             if name is not None:
                 yield str(name).strip(), {key: each for key, each in verdict.items() if normalize_key(key) not in _IDS}
-
-
-def _verdict_list(value: Any) -> Iterable[Any]:
-    if isinstance(value, list):
-        return value
-    fields = normalize_fields(value) if isinstance(value, dict) else {}
-    return next((fields[key] for key in _LISTS if isinstance(fields.get(key), list)), (value,))
 
 
 def _find_ruling(name: str, entries: Sequence[tuple[str, dict[str, Any]]], problem: str, text: str) -> dict[str, Any]:
@@ -159,18 +162,3 @@ def _find_ruling(name: str, entries: Sequence[tuple[str, dict[str, Any]]], probl
         return next(entry for named, entry in entries if named == name)
     why = problem or (f"the reply rules {count} times on {name!r}" if count else f"the reply does not rule on {name!r}")
     return {NOT_RULED_ON: why, "whole_reply": cut_middle(text, REPLY_CAP)}
-
-
-def _read_problem(content: Any, read: Read) -> str:
-    try:
-        read(require_ruling(content))
-    except (UnparsableReply, RecursionError) as error:
-        return str(error)
-    return ""
-
-
-def _length(question: Question, parts: Sequence[Part]) -> int:
-    """The length of the list that the judge would be shown."""
-    whole = replace(question, part=None, parts=tuple(parts))
-    names = _LIST_INPUTS & set(choose_prompt(whole).head.inputs)
-    return sum(len(INPUTS[name](whole)) for name in names)

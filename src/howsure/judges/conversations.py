@@ -57,10 +57,10 @@ def case_messages(case: Case) -> list[Message]:
     """The messages before the agent's: the earlier conversation, then the question unless the last message repeats
     it."""
     history = list(case.input.history) if isinstance(case.input, SingleTurn) else []
-    asked = [Message(role=Role.USER, content=text) for text in user_turns(case.input)]
-    if history and history[-1].role is Role.USER and history[-1].content.strip() == asked[0].content.strip():
-        asked = []
-    return [*history, *asked]
+    questions = [Message(role=Role.USER, content=text) for text in user_turns(case.input)]
+    if history and history[-1].role is Role.USER and history[-1].content.strip() == questions[0].content.strip():
+        questions = []
+    return [*history, *questions]
 
 
 def show_conversation(conversation: Iterable[NumberedTurn]) -> str:
@@ -74,7 +74,13 @@ def show_conversation(conversation: Iterable[NumberedTurn]) -> str:
 
 def show_trace(conversation: Iterable[NumberedTurn]) -> str:
     """The conversation with tool calls and their results."""
-    return "\n".join(line for turn in conversation for line in _show_turn(turn))
+    lines: list[str] = []
+    for turn in conversation:
+        if turn.text.strip():
+            note = " (beside tool calls, not shown to the user)" if turn.is_thinking else ""
+            lines.append(f"[turn {turn.number}] {turn.speaker}{note}:\n{prefix_lines(turn.text)}")
+        lines += [f"[turn {turn.number}] tool call: {_call(call)}" for call in turn.calls]
+    return "\n".join(lines)
 
 
 def show_tool_calls(calls: Sequence[ToolCall]) -> str:
@@ -90,14 +96,6 @@ def one_line(value: Any) -> str:
 def quote_name(name: str) -> str:
     """A name in quotes, on one line whatever it holds."""
     return json.dumps(name, ensure_ascii=False)
-
-
-def _show_turn(turn: NumberedTurn) -> Iterable[str]:
-    if turn.text.strip():
-        note = " (beside tool calls, not shown to the user)" if turn.is_thinking else ""
-        yield f"[turn {turn.number}] {turn.speaker}{note}:\n{prefix_lines(turn.text)}"
-    for call in turn.calls:
-        yield f"[turn {turn.number}] tool call: {_call(call)}"
 
 
 def _call(call: ToolCall) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct
@@ -58,26 +59,13 @@ def find_json(text: str) -> EmbeddedJson:
     """Every outermost JSON object and list of the text; a scalar only when it is the whole text."""
     text = replace_lone_surrogates(text)
     try:
-        whole = _decode(text.strip())
-        return (
-            EmbeddedJson((whole,), "")
-            if whole is not _NOTHING
-            else _scan(_STRING_OR_COMMA.sub(lambda found: "" if found[0] == "," else found[0], text))
-        )
+        with suppress(ValueError):
+            return EmbeddedJson((_DECODER.decode(text.strip()),), "")
+        return _scan(_STRING_OR_COMMA.sub(lambda found: "" if found[0] == "," else found[0], text))
     except RecursionError:
         raise UnparsableReply("the reply is nested too deeply") from None
     except RepeatedKey as error:
         raise UnparsableReply(str(error)) from None
-
-
-_NOTHING = object()
-
-
-def _decode(text: str) -> Any:
-    try:
-        return _DECODER.decode(text)
-    except ValueError:
-        return _NOTHING
 
 
 def _scan(text: str) -> EmbeddedJson:

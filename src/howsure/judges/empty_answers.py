@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import string
 import unicodedata
-from typing import Any
 
 from howsure.judges.base import JudgeReply, Question
 from howsure.judges.judge_prompts import ReplyKind, choose_prompt, prompt_names
@@ -31,7 +30,11 @@ def empty_answer_reply(question: Question) -> JudgeReply | None:
         return None
     if question.grader in ABOUT_OTHERS or not prompt_names(question.grader) or not _shows_nothing(question):
         return None
-    return JudgeReply(content=_lowest_ruling(question), judge=EMPTY_ANSWER_RULE, cost_usd=0.0)
+    # It meets no criterion, not even one that costs points.
+    head = choose_prompt(question).head
+    reason = EMPTY if not show_hidden(question.transcript.answer).strip() else ONLY_PUNCTUATION
+    lowest = {"passed": False} if head.reply is ReplyKind.CHECK else {"score": head.scale[0]}
+    return JudgeReply(content={"reason": reason, **lowest}, judge=EMPTY_ANSWER_RULE, cost_usd=0.0)
 
 
 def is_blank(text: str) -> bool:
@@ -55,12 +58,3 @@ def _shows_nothing(question: Question) -> bool:
         return False
     messages = (message for message in transcript.messages if message.role is Role.ASSISTANT and not message.tool_calls)
     return all(is_blank(message.content) for message in messages)
-
-
-def _lowest_ruling(question: Question) -> dict[str, Any]:
-    """The reply for an empty answer. It meets no criterion, not even one that costs points."""
-    head = choose_prompt(question).head
-    reason = EMPTY if not show_hidden(question.transcript.answer).strip() else ONLY_PUNCTUATION
-    if head.reply is ReplyKind.CHECK:
-        return {"reason": reason, "passed": False}
-    return {"reason": reason, "score": head.scale[0]}

@@ -283,9 +283,4 @@ def _verdicts_schema(key: str, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _object_schema(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

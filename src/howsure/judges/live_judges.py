@@ -17,13 +17,7 @@ from howsure.errors import JudgeFailed, ModelFailed
 from howsure.judges.base import JudgeReply, Question
 from howsure.judges.documents import NO_DOCUMENTS, Documents, picture_hint
 from howsure.judges.empty_answers import empty_answer_reply
-from howsure.judges.judge_prompts import (
-    choose_prompt,
-    judge_messages,
-    prompt_names,
-    prompt_schema,
-    prompts_fingerprint,
-)
+from howsure.judges.judge_prompts import choose_prompt, judge_messages, prompt_names, prompt_schema, prompts_fingerprint
 from howsure.llm.base import LanguageModel, ModelRequest
 from howsure.llm.messages import CallSettings, FinishReason, TokenAlternative, TokenLogprob
 from howsure.model.case import Case

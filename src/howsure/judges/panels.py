@@ -248,11 +248,7 @@ def _combine(count: Count, ballots: Sequence[Ballot], mark: PassMark, who: str) 
     if len(not_applicable) > len(valued):
         return NotApplicable(reason=next((each.reason for each in not_applicable if each.reason), ""))
     value, how = count(valued, mark, who)
-    return _ruling_with_reason(value, how, valued)
-
-
-def _ruling_with_reason(value: float, how: str, valued: Sequence[ValuedRuling]) -> Ruling:
-    """The value, with the reason and evidence of the rulings closest to it."""
+    # The value, with the reason and evidence of the rulings closest to it.
     distance = min(abs(each.value - value) for each in valued)
     closest = [each for each in valued if abs(each.value - value) == distance]
     reason = next((each.reason for each in closest if each.reason), "")

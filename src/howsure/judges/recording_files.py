@@ -80,8 +80,8 @@ class RecordedReply(Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> tuple[Any, ...]:
         """Two lines must not share this key."""
-        asked = (self.case_id, self.grader, self.criterion, self.candidate, self.repeat)
-        return (*asked, self.attempt, self.judge, self.draw, self.order)
+        question = (self.case_id, self.grader, self.criterion, self.candidate, self.repeat)
+        return (*question, self.attempt, self.judge, self.draw, self.order)
 
 
 class _PlainLine(Struct, forbid_unknown_fields=True):
@@ -147,8 +147,10 @@ def _fast(raw: bytes) -> RecordedReply | None:
     counts = [count for count in (plain.repeat, plain.attempt) if count is not None]
     if not plain.case_id or not plain.grader or min(counts, default=1) < 1:
         return None
-    # An object may repeat a key, and the decoder would silently take the last value.
-    if not isinstance(reply, str) and not _has_unique_keys(bytes(plain.reply), reply):
+    # An object may repeat a key, and the decoder would silently take the last value. It is certain that none does only
+    # when as many keys were decoded as `":` was written.
+    raw_reply = bytes(plain.reply)
+    if not isinstance(reply, str) and (raw_reply.count(b'":') != _keys(reply) or _SPACED_KEY.search(raw_reply)):
         return None
     return RecordedReply(
         case_id=plain.case_id,
@@ -166,11 +168,6 @@ def _fast(raw: bytes) -> RecordedReply | None:
     )
 
 
-def _has_unique_keys(raw: bytes, value: Any) -> bool:
-    """True only when it is certain: as many keys were decoded as `":` was written."""
-    return raw.count(b'":') == _keys(value) and _SPACED_KEY.search(raw) is None
-
-
 def _keys(value: Any) -> int:
     """How many keys an object or list holds in all; -1 for anything that cannot be a reply."""
     if isinstance(value, dict):
@@ -183,10 +180,13 @@ def _keys(value: Any) -> int:
 def _slow(raw: bytes) -> tuple[RecordedReply | None, list[Problem]]:
     """The line read again, with every problem in it."""
     twice: list[str] = []
+
+    def note_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        twice.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        return dict(pairs)
+
     try:
-        row = json.loads(
-            replace_lone_surrogates(raw.decode("utf-8")), object_pairs_hook=lambda pairs: _pairs(pairs, twice)
-        )
+        row = json.loads(replace_lone_surrogates(raw.decode("utf-8")), object_pairs_hook=note_repeated)
     except UnicodeDecodeError as error:
         hint = "save the file as UTF-8"
         return None, [Problem(code="encoding", message="not UTF-8", column=error.start + 1, hint=hint)]
@@ -207,13 +207,6 @@ def _slow(raw: bytes) -> tuple[RecordedReply | None, list[Problem]]:
     if any(problem.level is Level.ERROR for problem in problems):
         return None, problems
     return _line(row), problems
-
-
-def _pairs(pairs: Sequence[tuple[str, Any]], twice: list[str]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        twice += [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
-    return made
 
 
 def _duplicate_keys(keys: Sequence[str], row: dict[str, Any]) -> Iterator[Problem]:

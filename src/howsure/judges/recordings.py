@@ -174,7 +174,9 @@ class CandidateRecording:
         if not lines:
             raise JudgeFailed(f"the recording has no reply for {self._describe(question)}")
         if len(lines) > 1:
-            raise JudgeFailed(f"the recording has {len(lines)} replies for {self._describe(question)}{_hint(lines)}")
+            several = len({line.judge for line in lines}) > 1
+            hint = "; to count them as a panel, set its rule under `panel:` in howsure.yaml" if several else ""
+            raise JudgeFailed(f"the recording has {len(lines)} replies for {self._describe(question)}{hint}")
         (line,) = lines
         if line.failed:
             raise JudgeFailed(line.failed)
@@ -208,17 +210,10 @@ def _names(part: Part | None, case: Case | None) -> Iterator[str]:
     yield text_id(part.text)
     yield part.text
     # "2" is the second criterion only where no criterion of the case has the id "2".
-    if part.position is not None and (case is None or str(part.position) not in _criterion_ids(case)):
+    expectations = case.expectations if case else ()
+    lists = (each.criteria for each in expectations if isinstance(each, Criteria | WeightedCriteria))
+    if part.position is not None and not any(each.id == str(part.position) for criteria in lists for each in criteria):
         yield str(part.position)
-
-
-def _criterion_ids(case: Case) -> set[str]:
-    return {
-        criterion.id
-        for expectation in case.expectations
-        if isinstance(expectation, Criteria | WeightedCriteria)
-        for criterion in expectation.criteria
-    }
 
 
 def _answers(line: RecordedReply, question: Question) -> bool:
@@ -235,11 +230,6 @@ def _procedure_of(lines: Mapping[int, RecordedReply]) -> VotingProcedure:
     seat = next(line.seat for line in lines.values() if line.seat is not None)
     names = (lines[number].judge if number in lines else f"member {number}" for number in range(1, seat.of + 1))
     return VotingProcedure(rule=seat.rule, members=tuple(names), votes=seat.votes, near=seat.near)
-
-
-def _hint(lines: Sequence[RecordedReply]) -> str:
-    judges = {line.judge for line in lines}
-    return "; to count them as a panel, set its rule under `panel:` in howsure.yaml" if len(judges) > 1 else ""
 
 
 def _specificity(line: RecordedReply) -> tuple[bool, bool]:

@@ -96,7 +96,9 @@ class PendingCalls:
         """The completion, and whether another caller's call made it. A failure is shared, too; when a caller is
         cancelled, the others ask for themselves."""
         while key in self._pending:
-            result = await asyncio.shield(self._join(key))
+            future = self._pending[key] or asyncio.get_running_loop().create_future()
+            self._pending[key] = future
+            result = await asyncio.shield(future)
             if isinstance(result, CaseFailure):
                 raise type(result)(*result.args)
             if result is not None:
@@ -110,10 +112,5 @@ class PendingCalls:
             result = failure
             raise
         finally:
-            if (future := self._pending.pop(key)) is not None:
-                future.set_result(result)
-
-    def _join(self, key: bytes) -> CallResult:
-        future = self._pending[key] or asyncio.get_running_loop().create_future()
-        self._pending[key] = future
-        return future
+            if (waiting := self._pending.pop(key)) is not None:
+                waiting.set_result(result)

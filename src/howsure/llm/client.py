@@ -174,10 +174,16 @@ class ModelClient:
 
     def _open_caller(self, spec: ModelSpec) -> ModelCaller:
         options = self._options
+        names = (str(spec), f"{spec.provider}:*", "*")
+        rates = next((options.rates[name] for name in names if name in options.rates), RateLimits())
+        if options.limiters is not None:
+            limiter = options.limiters(spec, options.concurrency, rates)
+        else:
+            limiter = CallLimiter(options.concurrency, rates, self._timing.clock, self._timing.sleep)
         return ModelCaller(
             str(spec),
             self._endpoint(spec),
-            self._limiter(spec),
+            limiter,
             retry=options.retry,
             attempt_seconds=options.attempt_seconds,
             budget=options.budget,
@@ -196,11 +202,3 @@ class ModelClient:
             opened: Transport = import_module("howsure.llm.http").HttpTransport(self._environ)
             self._transport = opened
         return HttpEndpoint(provider, spec, key, self._transport, self._timing)
-
-    def _limiter(self, spec: ModelSpec) -> CallLimiter:
-        options = self._options
-        names = (str(spec), f"{spec.provider}:*", "*")
-        rates = next((options.rates[name] for name in names if name in options.rates), RateLimits())
-        if options.limiters is not None:
-            return options.limiters(spec, options.concurrency, rates)
-        return CallLimiter(options.concurrency, rates, self._timing.clock, self._timing.sleep)

@@ -55,10 +55,6 @@ class RetryPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return chance() * min(longest, self.base * 2.0 ** min(failed - 1, 32))
 
 
-def is_transient(status: int) -> bool:
-    return status in TRANSIENT or status >= 500
-
-
 def retry_after(headers: Mapping[str, str], now: Callable[[], datetime]) -> float | None:
     """Seconds the server asks us to wait: `retry-after-ms`, or `retry-after` in seconds or as a date."""
     milliseconds = _number(headers.get("retry-after-ms", ""))
@@ -118,7 +114,7 @@ def response_failure(response: HttpResponse, now: Callable[[], datetime]) -> Fai
     details = _details(response.body)
     location = response.headers.get("location", "")
     redirect = f"redirected to {location}: set that as the address" if 300 <= status < 400 and location else ""
-    kind = FailureKind.PASSING if is_transient(status) else FailureKind.FINAL
+    kind = FailureKind.PASSING if status in TRANSIENT or status >= 500 else FailureKind.FINAL
     seconds = retry_after(response.headers, now)
     return FailedAttempt(
         kind=FailureKind.OVERLOADED if status in OVERLOADED else kind,
@@ -129,11 +125,8 @@ def response_failure(response: HttpResponse, now: Callable[[], datetime]) -> Fai
 
 
 def transport_failure(error: TransportError) -> FailedAttempt:
-    if error.fault is TransportFault.TIMEOUT:
-        return FailedAttempt(kind=FailureKind.TIMED_OUT, message=str(error))
-    return FailedAttempt(
-        kind=FailureKind.PASSING if error.fault.is_transient else FailureKind.FINAL, message=str(error)
-    )
+    kinds = {TransportFault.TIMEOUT: FailureKind.TIMED_OUT, TransportFault.CONNECTION: FailureKind.PASSING}
+    return FailedAttempt(kind=kinds.get(error.fault, FailureKind.FINAL), message=str(error))
 
 
 def unreadable_failure(response: HttpResponse, error: Exception) -> FailedAttempt:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -41,7 +41,10 @@ def parse_model(text: str, environ: Mapping[str, str], providers: Providers = BU
     # The variable that holds the key, or ought to; empty where none is needed.
     needed = address.key_needed and not is_loopback(base_url)
     variable = _first_set(environ, address.key_variables)[0] or (address.key_variables[0] if needed else "")
-    if missing := _missing(address, base_url, variable, environ):
+    missing = [] if base_url else [f"{address.url_variables[0]} (or write `@https://…` behind the model)"]
+    if variable and not environ.get(variable, "").strip():
+        missing.append(" or ".join(dict.fromkeys((variable, *address.key_variables))))
+    if missing:
         raise ConfigInvalid(f"model {text!r}: set {' and '.join(missing)} in the environment")
     return replace(
         spec,
@@ -111,8 +114,12 @@ def _checked_url(url: str, model: str, *, plain_http: bool) -> str:
     scheme it is https, unless the model is on this machine or its makers write `host:port` (`plain_http`)."""
     if "://" not in url:
         url = f"http://{url}" if plain_http or is_loopback(f"http://{url}") else f"https://{url}"
-    split = _split_url(url)
-    if split is None:
+    try:
+        split = urlsplit(url)
+        port_is_valid = split.port != 0
+    except ValueError:
+        split, port_is_valid = urlsplit(""), False
+    if not port_is_valid or split.scheme not in ("http", "https") or not split.hostname:
         raise ConfigInvalid(f"model {model!r}: its address is none; expected one such as https://host/v1")
     if split.username or split.password or split.query or split.fragment:
         raise ConfigInvalid(
@@ -122,22 +129,3 @@ def _checked_url(url: str, model: str, *, plain_http: bool) -> str:
         # It says where a server listens; a client cannot connect to it everywhere.
         split = split._replace(netloc=split.netloc.replace("0.0.0.0", "127.0.0.1", 1))
     return split.geturl().rstrip("/")
-
-
-def _split_url(url: str) -> SplitResult | None:
-    try:
-        split = urlsplit(url)
-        port_is_valid = split.port is None or split.port > 0
-    except ValueError:
-        return None
-    return split if port_is_valid and split.scheme in ("http", "https") and split.hostname else None
-
-
-def _missing(address: ProviderAddress, base_url: str, key_variable: str, environ: Mapping[str, str]) -> list[str]:
-    missing = []
-    if not base_url:
-        missing.append(f"{address.url_variables[0]} (or write `@https://…` behind the model)")
-    if key_variable and not environ.get(key_variable, "").strip():
-        names = address.key_variables
-        missing.append(" or ".join(dict.fromkeys((key_variable, *(names if key_variable in names else ())))))
-    return missing

@@ -48,11 +48,6 @@ class TransportFault(Enum):
     TLS = "no trusted connection"
     TOO_LARGE = "too large"
 
-    @property
-    def is_transient(self) -> bool:
-        """Whether it may be gone at the next attempt."""
-        return self in (TransportFault.TIMEOUT, TransportFault.CONNECTION)
-
 
 class TransportError(Exception):
     """There is no response. The message names no header."""
@@ -71,7 +66,8 @@ class Transport(Protocol):
 
 
 AddressGuard = Callable[[str, str, int], bool]
-"""Whether a connection may be made: the host as it was written, its address, and the port."""
+"""Whether a connection may be made: the host as it was written, its address, and the port (the SSRF guard). It is asked
+after the name was resolved and right before the connection: a harmless name may lead elsewhere a moment later."""
 
 WHY = (
     "this host leads to an address that the service may not call; whoever runs it can list the address under "

@@ -34,19 +34,16 @@ def _augment(start: int, edges: Edges, chosen: Pairs, owner: Pairs) -> None:
             if right in reached_from:
                 continue
             reached_from[right] = left
-            if right not in owner:
-                _move(right, reached_from, chosen, owner)
-                return
-            waiting.append(owner[right])
-
-
-def _move(free: int, reached_from: Pairs, chosen: Pairs, owner: Pairs) -> None:
-    right: int | None = free
-    while right is not None:
-        left = reached_from[right]
-        before = chosen.get(left)
-        chosen[left], owner[right] = right, left
-        right = before
+            if right in owner:
+                waiting.append(owner[right])
+                continue
+            free: int | None = right
+            while free is not None:
+                left = reached_from[free]
+                before = chosen.get(left)
+                chosen[left], owner[free] = free, left
+                free = before
+            return
 
 
 def match_in_sequence(edges: Edges) -> Pairs:
@@ -96,18 +93,10 @@ def match_share(mode: MatchMode, matched: int, expected: int, actual: int) -> fl
     `superset` and `in_order`: the share of the expected that was found. `subset`: the share of the actual that was
     expected. `exact` and `any_order`: what was found, among the expected and the unexpected together.
     """
-    required = _required_count(mode, matched, expected, actual)
+    required = actual if mode is MatchMode.SUBSET else expected
+    if mode in (MatchMode.EXACT, MatchMode.ANY_ORDER):
+        required = expected + actual - matched
     return matched / required if required else 1.0
-
-
-def _required_count(mode: MatchMode, matched: int, expected: int, actual: int) -> int:
-    match mode:
-        case MatchMode.SUPERSET | MatchMode.IN_ORDER:
-            return expected
-        case MatchMode.SUBSET:
-            return actual
-        case MatchMode.EXACT | MatchMode.ANY_ORDER:
-            return expected + actual - matched
 
 
 def forbids_others(mode: MatchMode) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from msgspec import Struct
@@ -108,7 +109,10 @@ def compare_calls(calls: ToolCalls, messages: Iterable[Message]) -> CallComparis
         counting = ([call for call in group if _is_counted(call.name, match)] for group in groups)
         groups = [group for group in counting if group]
     if not calls.expected:
-        return _none_expected([call for group in groups for call in group])
+        names = tuple(call.name for group in groups for call in group)
+        reasons = tuple(f"`{name}` was called, but no call was expected" for name in names)
+        value = 0.0 if names else 1.0
+        return CallComparison(value=value, selection=value, unexpected=names, reasons=reasons)
     if _matches_call_for_call(required, groups, match):
         return _full_match(len(required))
     return _CallAlignment(required, groups, match).result()
@@ -116,13 +120,6 @@ def compare_calls(calls: ToolCalls, messages: Iterable[Message]) -> CallComparis
 
 def _is_counted(name: str, match: Matching) -> bool:
     return (match.only is None or name in match.only) and name not in match.ignore
-
-
-def _none_expected(made: Sequence[ToolCall]) -> CallComparison:
-    names = tuple(call.name for call in made)
-    reasons = tuple(f"`{name}` was called, but no call was expected" for name in names)
-    value = 0.0 if names else 1.0
-    return CallComparison(value=value, selection=value, unexpected=names, reasons=reasons)
 
 
 @lru_cache(maxsize=256)
@@ -159,7 +156,8 @@ class _CallAlignment:
     def __init__(self, required: Sequence[ExpectedCall], groups: Sequence[Sequence[ToolCall]], match: Matching) -> None:
         self.expected = required
         self.made = [call for group in groups for call in group]
-        self.groups = _number_groups(groups)
+        ends = list(accumulate(map(len, groups)))
+        self.groups = [range(end - len(group), end) for group, end in zip(groups, ends, strict=True)]
         self.mode = match.mode
         self.rules: dict[str, ArgumentRule] = {
             call.name: match.args_for.get(call.name, match.arguments) for call in required
@@ -194,7 +192,11 @@ class _CallAlignment:
 
     def _ordered(self, possible: int) -> Pairs:
         if self.mode is MatchMode.EXACT:
-            return align_in_order(_group_by_message(self.expected), self.groups, self.edges)
+            # A call without a message number is its own group.
+            groups: dict[object, list[int]] = {}
+            for place, call in enumerate(self.expected):
+                groups.setdefault(("alone", place) if call.message is None else call.message, []).append(place)
+            return align_in_order(list(groups.values()), self.groups, self.edges)
         pairs = match_in_sequence(self.edges)
         if len(pairs) == possible:
             return pairs
@@ -205,12 +207,12 @@ class _CallAlignment:
         calls: dict[str, int] = {}
         for made in self.made:
             calls[made.name] = calls.get(made.name, 0) + 1
-        found = 0
+        called = 0
         for call in self.expected:
             if calls.get(call.name, 0) > 0:
                 calls[call.name] -= 1
-                found += 1
-        return found
+                called += 1
+        return called
 
     def _reasons(self, pairs: Pairs, fitting: Pairs, spare: list[int]) -> list[str]:
         reasons: list[str] = []
@@ -252,21 +254,3 @@ class _CallAlignment:
 
 def _single_groups(count: int) -> list[list[int]]:
     return [[place] for place in range(count)]
-
-
-def _number_groups(groups: Iterable[Sequence[ToolCall]]) -> list[range]:
-    numbered: list[range] = []
-    start = 0
-    for group in groups:
-        numbered.append(range(start, start + len(group)))
-        start += len(group)
-    return numbered
-
-
-def _group_by_message(required: Sequence[ExpectedCall]) -> list[list[int]]:
-    """The positions of expected calls by message. A call without a message number is its own group."""
-    groups: dict[object, list[int]] = {}
-    for place, call in enumerate(required):
-        key = ("alone", place) if call.message is None else call.message
-        groups.setdefault(key, []).append(place)
-    return list(groups.values())

@@ -28,14 +28,14 @@ class CannotCompare(ValueError):
     """The values cannot be compared, so the answer is neither yes nor no."""
 
 
-class ConditionOperator(Struct, frozen=True, kw_only=True):
+class ConditionOperator(Struct, frozen=True):
     """`fits`: whether the operator takes this value. `negative`: it holds if `test` does not or if the field is absent.
     `timed`: it needs a clock. `presence`: it only asks whether the field is there."""
 
     words: str
+    test: Test
     takes: str
     fits: Callable[[Any], bool]
-    test: Test
     negative: bool = False
     timed: bool = False
     presence: bool = False
@@ -59,9 +59,7 @@ def _equals(actual: Any, expected: Any, now: datetime | None) -> bool:
 
 
 def _contains(actual: Any, expected: Any, now: datetime | None) -> bool:
-    if isinstance(actual, str):
-        return _require_text(expected) in actual
-    if isinstance(actual, dict):
+    if isinstance(actual, str | dict):
         return _require_text(expected) in actual
     if isinstance(actual, list | tuple):
         return any(LENIENT.match(expected, each) for each in actual)
@@ -112,15 +110,6 @@ def _expected_age(expected: Any) -> timedelta:
     return length
 
 
-def _is_older(actual: Any, expected: Any, now: datetime | None) -> bool:
-    return _age_of(actual, now) > _expected_age(expected)
-
-
-def _is_within(actual: Any, expected: Any, now: datetime | None) -> bool:
-    """Within the time before now. The future does not count."""
-    return timedelta(0) <= _age_of(actual, now) <= _expected_age(expected)
-
-
 def _is_pattern(value: Any) -> bool:
     try:
         return isinstance(value, str) and compile_pattern(value) is not None
@@ -141,10 +130,6 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and _is_well_formed(value)
 
 
-def _is_orderable(value: Any) -> bool:
-    return is_number(value) or parse_moment(value) is not None
-
-
 def _is_age(value: Any) -> bool:
     return parse_age(value) is not None
 
@@ -153,34 +138,33 @@ _ANY, _LIST, _WORDS = "any value (a matcher in it must be well formed)", "a list
 _NUMBER, _LENGTH = "a number, or a date or time in ISO 8601", "a length of time such as 30s, 15m, 24h, 7d or 2w"
 
 
-def _operator(
-    words: str, test: Test, takes: str, fits: Callable[[Any], bool], *, negative: bool = False
-) -> ConditionOperator:
-    return ConditionOperator(words=words, takes=takes, fits=fits, test=test, negative=negative)
-
-
 def _order_operator(words: str, test: Callable[[int], bool]) -> ConditionOperator:
-    return _operator(words, lambda actual, expected, now: test(_order(actual, expected)), _NUMBER, _is_orderable)
+    return ConditionOperator(
+        words,
+        lambda actual, expected, now: test(_order(actual, expected)),
+        _NUMBER,
+        lambda value: is_number(value) or parse_moment(value) is not None,
+    )
 
 
 OPERATORS: dict[str, ConditionOperator] = {
-    "equals": _operator("equal to", _equals, _ANY, _is_well_formed),
-    "not_equals": _operator("not equal to", _equals, _ANY, _is_well_formed, negative=True),
-    "contains": _operator("containing", _contains, _ANY, _is_well_formed),
-    "not_contains": _operator("not containing", _contains, _ANY, _is_well_formed, negative=True),
-    "starts_with": _operator(
+    "equals": ConditionOperator("equal to", _equals, _ANY, _is_well_formed),
+    "not_equals": ConditionOperator("not equal to", _equals, _ANY, _is_well_formed, negative=True),
+    "contains": ConditionOperator("containing", _contains, _ANY, _is_well_formed),
+    "not_contains": ConditionOperator("not containing", _contains, _ANY, _is_well_formed, negative=True),
+    "starts_with": ConditionOperator(
         "starting with", lambda actual, expected, now: _require_text(actual).startswith(expected), _WORDS, _is_text
     ),
-    "ends_with": _operator(
+    "ends_with": ConditionOperator(
         "ending with", lambda actual, expected, now: _require_text(actual).endswith(expected), _WORDS, _is_text
     ),
     "gt": _order_operator("more than", lambda order: order > 0),
     "gte": _order_operator("at least", lambda order: order >= 0),
     "lt": _order_operator("less than", lambda order: order < 0),
     "lte": _order_operator("at most", lambda order: order <= 0),
-    "in": _operator("one of", _one_of, _LIST, _is_list),
-    "not_in": _operator("none of", _one_of, _LIST, _is_list, negative=True),
-    "matches": _operator(
+    "in": ConditionOperator("one of", _one_of, _LIST, _is_list),
+    "not_in": ConditionOperator("none of", _one_of, _LIST, _is_list, negative=True),
+    "matches": ConditionOperator(
         "a text like",
         lambda actual, expected, now: compile_pattern(expected).search(_require_text(actual)) is not None,
         "a regular expression",
@@ -194,8 +178,21 @@ OPERATORS: dict[str, ConditionOperator] = {
         presence=True,
         default=True,
     ),
-    "older_than": ConditionOperator(words="older than", takes=_LENGTH, fits=_is_age, test=_is_older, timed=True),
-    "within": ConditionOperator(words="within the last", takes=_LENGTH, fits=_is_age, test=_is_within, timed=True),
+    "older_than": ConditionOperator(
+        "older than",
+        lambda actual, expected, now: _age_of(actual, now) > _expected_age(expected),
+        _LENGTH,
+        _is_age,
+        timed=True,
+    ),
+    # The future does not count.
+    "within": ConditionOperator(
+        "within the last",
+        lambda actual, expected, now: timedelta(0) <= _age_of(actual, now) <= _expected_age(expected),
+        _LENGTH,
+        _is_age,
+        timed=True,
+    ),
 }
 
 
@@ -248,7 +245,10 @@ def evaluate_condition(
     """The answer of a condition without problems. `now` is the time from which ages are counted."""
     for name in GROUPS:
         if name in check:
-            return _combine_results(name, [evaluate_condition(each, state, now) for each in check[name]])
+            results = [evaluate_condition(each, state, now) for each in check[name]]
+            holds = _GROUP_RULES[name]([each.holds for each in results])
+            # The reasons of the results that decide it.
+            return ConditionResult(holds, "; ".join(each.reason for each in results if each.holds is holds))
     if NOT in check:
         inner = evaluate_condition(check[NOT], state, now)
         return ConditionResult(None if inner.holds is None else not inner.holds, f"not: {inner.reason}")
@@ -307,12 +307,6 @@ _GROUP_RULES: dict[str, Callable[[list[bool | None]], bool | None]] = {
     "all": lambda answers: False if False in answers else None if None in answers else True,
     "any": lambda answers: True if True in answers else None if None in answers else False,
 }
-
-
-def _combine_results(name: str, results: list[ConditionResult]) -> ConditionResult:
-    """The combined answer, with the reasons of the results that decide it."""
-    holds = _GROUP_RULES[name]([each.holds for each in results])
-    return ConditionResult(holds, "; ".join(each.reason for each in results if each.holds is holds))
 
 
 def _evaluate_comparison(check: Mapping[str, Any], state: Mapping[str, Any], now: datetime | None) -> ConditionResult:

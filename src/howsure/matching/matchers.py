@@ -199,8 +199,16 @@ class ContainsMatcher:
         if isinstance(actual, str):
             return self._in_text(part, actual)
         if isinstance(actual, list | tuple):
-            return self._in_list(part if isinstance(part, list | tuple) else [part], actual, compare)
-        return isinstance(actual, Mapping) and isinstance(part, Mapping) and self._in_object(part, actual, compare)
+            parts = part if isinstance(part, list | tuple) else [part]
+            edges = [[place for place, member in enumerate(actual) if compare(each, member)] for each in parts]
+            return len(maximum_matching(edges)) == len(edges)
+        if not isinstance(actual, Mapping) or not isinstance(part, Mapping):
+            return False
+        if matcher_of(part) is not None:
+            return compare(part, actual)
+        return all(
+            compare(value, actual[key]) if key in actual else may_be_missing(value) for key, value in part.items()
+        )
 
     def in_words(self, spec: Spec) -> str:
         return f"something with {describe_value(spec['$contains'])} in it"
@@ -217,17 +225,6 @@ class ContainsMatcher:
                 return any(self._in_text(each, actual) for each in parts)
             case _:
                 return False
-
-    def _in_list(self, parts: Any, actual: Any, compare: Compare) -> bool:
-        edges = [[place for place, member in enumerate(actual) if compare(part, member)] for part in parts]
-        return len(maximum_matching(edges)) == len(edges)
-
-    def _in_object(self, part: Spec, actual: Spec, compare: Compare) -> bool:
-        if matcher_of(part) is not None:
-            return compare(part, actual)
-        return all(
-            compare(value, actual[key]) if key in actual else may_be_missing(value) for key, value in part.items()
-        )
 
 
 class LiteralMatcher:

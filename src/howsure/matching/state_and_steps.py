@@ -11,7 +11,6 @@ from typing import Any
 from msgspec import Struct
 
 from howsure.matching.alignment import (
-    Pairs,
     align_in_order,
     forbids_others,
     match_share,
@@ -66,33 +65,25 @@ def compare_steps(trajectory: Trajectory, steps: Iterable[Step]) -> StepComparis
 
 
 def _compare_names(expected: tuple[str, ...], taken: tuple[str, ...], mode: MatchMode) -> StepComparison:
-    pairs = _match_names(expected, taken, mode)
+    edges = [[place for place, step in enumerate(taken) if step == name] for name in expected]
+    if mode in (MatchMode.EXACT, MatchMode.IN_ORDER):
+        first, second = ([[place] for place in range(len(names))] for names in (expected, taken))
+        pairs = align_in_order(first, second, edges)
+    else:
+        pairs = maximum_matching(edges)
     used = set(pairs.values())
     missing = tuple(name for place, name in enumerate(expected) if place not in pairs)
     unexpected = tuple(name for place, name in enumerate(taken) if place not in used)
     reasons: list[str] = []
     if requires_all(mode):
         reasons += [
-            (
-                f"`{name}` took part, but not in the expected place"
-                if name in unexpected
-                else f"`{name}` did not take part"
-            )
+            f"`{name}` {'took part, but not in the expected place' if name in unexpected else 'did not take part'}"
             for name in missing
         ]
     if forbids_others(mode):
         reasons += [f"`{name}` took part, but was not expected" for name in unexpected if name not in missing]
     value = match_share(mode, len(pairs), len(expected), len(taken))
     return StepComparison(value=value, taken=taken, missing=missing, unexpected=unexpected, reasons=tuple(reasons))
-
-
-def _match_names(expected: tuple[str, ...], taken: tuple[str, ...], mode: MatchMode) -> Pairs:
-    edges = [[place for place, step in enumerate(taken) if step == name] for name in expected]
-    if mode in (MatchMode.EXACT, MatchMode.IN_ORDER):
-        return align_in_order(
-            [[place] for place in range(len(expected))], [[place] for place in range(len(taken))], edges
-        )
-    return maximum_matching(edges)
 
 
 class StateComparison(Struct, frozen=True, kw_only=True):

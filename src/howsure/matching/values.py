@@ -31,16 +31,12 @@ def nearly_equal(expected: Any, actual: Any) -> bool:
     if equal(expected, actual):
         return True
     if is_number(expected) and is_number(actual):
-        return _close(expected, actual)
+        try:
+            return isclose(expected, actual, rel_tol=RELATIVE_TOLERANCE)
+        except OverflowError:
+            return False  # A whole number that is too large for a float was never rounded.
     first, second = parse_moment(expected), parse_moment(actual)
     return first is not None and second is not None and same_moment(first, second)
-
-
-def _close(one: float, other: float) -> bool:
-    try:
-        return isclose(one, other, rel_tol=RELATIVE_TOLERANCE)
-    except OverflowError:
-        return False  # A whole number that is too large for a float was never rounded.
 
 
 class ValueComparer:
@@ -127,9 +123,16 @@ def _explain_difference(expected: Any, actual: Any) -> str:
 def check_matcher(expected: Any, path: str = "") -> list[str]:
     """What is wrong with the matchers in an expected value, each with its path; empty if nothing is."""
     if isinstance(expected, list | tuple):
-        return [
-            said for place, each in enumerate(expected) for said in _check_member(each, join_path(path, str(place)))
-        ]
+        problems: list[str] = []
+        for place, each in enumerate(expected):
+            inner = join_path(path, str(place))
+            if isinstance(each, dict) and "$optional" in each:
+                problems.append(
+                    f"`{inner}`: $optional belongs to a key that may be missing; a place in a list cannot be"
+                )
+            else:
+                problems += check_matcher(each, inner)
+        return problems
     if not isinstance(expected, dict):
         return []
     try:
@@ -141,12 +144,6 @@ def check_matcher(expected: Any, path: str = "") -> list[str]:
     return [text for key, value in expected.items() for text in check_matcher(value, join_path(path, key))]
 
 
-def _check_member(expected: Any, path: str) -> list[str]:
-    if isinstance(expected, dict) and "$optional" in expected:
-        return [f"`{path}`: $optional belongs to a key that may be missing; a place in a list cannot be"]
-    return check_matcher(expected, path)
-
-
 def at_path(values: Any, path: str, default: Any = None) -> Any:
     """The value at a dotted path. A key that itself has dots wins, and numbers are positions in lists."""
     if isinstance(values, Mapping):
@@ -154,9 +151,9 @@ def at_path(values: Any, path: str, default: Any = None) -> Any:
             return values[path]
         for end, character in enumerate(path):
             if character == "." and path[:end] in values:
-                found = at_path(values[path[:end]], path[end + 1 :], default)
-                if found is not default:
-                    return found
+                value = at_path(values[path[:end]], path[end + 1 :], default)
+                if value is not default:
+                    return value
         return default
     if isinstance(values, list | tuple):
         first, _, rest = path.partition(".")

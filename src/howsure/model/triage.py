@@ -27,12 +27,7 @@ class Priority(Enum):
     RETRIEVAL = "P3"
 
 
-PRIORITY = {
-    Party.EVALUATION: Priority.EVALUATION,
-    Party.TEST_DESIGN: Priority.EVALUATION,
-    Party.JUDGE: Priority.EVALUATION,
-    Party.SIMULATOR: Priority.EVALUATION,
-    Party.ENVIRONMENT: Priority.EVALUATION,
+PRIORITY = dict.fromkeys(Party, Priority.EVALUATION) | {
     Party.AGENT: Priority.AGENT,
     Party.RETRIEVAL: Priority.RETRIEVAL,
 }

@@ -91,9 +91,9 @@ def _blocks(card: AgentCard) -> Iterator[str]:
 def _model(model: AgentModel | None) -> str:
     if model is None:
         return "not known"
-    given = ", ".join(f"{name} {json.encode(value).decode()}" for name, value in model.parameters.items())
+    parameters = ", ".join(f"{name} {json.encode(value).decode()}" for name, value in model.parameters.items())
     named = "/".join(part for part in (model.provider, model.model) if part)
-    return f"{named} ({given})" if given else named
+    return f"{named} ({parameters})" if parameters else named
 
 
 def _history(card: AgentCard) -> Iterator[str]:

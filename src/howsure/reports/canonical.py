@@ -10,7 +10,6 @@ from msgspec import json, structs
 
 from howsure.model.result import Result
 from howsure.model.score import Grade, Score
-from howsure.model.transcript import Transcript
 
 ENCODER = json.Encoder(order="sorted")
 
@@ -22,6 +21,7 @@ def canonical_line(result: Result) -> bytes:
 
 def canonical(result: Result) -> dict[str, Any]:
     """What the line holds."""
+    transcript = result.transcript
     return {
         "case_id": result.case.id,
         "candidate": result.candidate,
@@ -31,7 +31,7 @@ def canonical(result: Result) -> dict[str, Any]:
         "reasons": result.reasons,
         "grades": [_grade(grade) for grade in result.grades],
         "failures": result.failures,
-        "transcript": _transcript(result.transcript) if result.transcript else None,
+        "transcript": transcript and structs.replace(transcript, duration_ms=None, spans=None, metadata={}),
     }
 
 
@@ -39,7 +39,3 @@ def _grade(grade: Grade) -> Grade:
     if isinstance(grade, Score):
         return structs.replace(grade, judge="", cost_usd=None) if grade.judge or grade.cost_usd is not None else grade
     return structs.replace(grade, judge="") if grade.judge else grade
-
-
-def _transcript(transcript: Transcript) -> Transcript:
-    return structs.replace(transcript, duration_ms=None, spans=None, metadata={})

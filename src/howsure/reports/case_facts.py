@@ -42,9 +42,9 @@ def conversation(result: Result) -> tuple[Message, ...]:
         messages = (*messages, Message(role=Role.ASSISTANT, content=answer))
     if any(message.role is Role.USER for message in messages):
         return messages
-    given = result.case.input
-    history = given.history if isinstance(given, SingleTurn) else ()
-    questions = (Message(role=Role.USER, content=text) for text in user_turns(given) if text)
+    case_input = result.case.input
+    history = case_input.history if isinstance(case_input, SingleTurn) else ()
+    questions = (Message(role=Role.USER, content=text) for text in user_turns(case_input) if text)
     return (*history, *questions, *messages)
 
 

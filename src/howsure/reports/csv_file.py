@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import AsyncIterable, Sequence
+from collections.abc import AsyncIterable
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -42,9 +42,14 @@ async def write_csv(summary: Summary, results: AsyncIterable[Result], file: Text
     """`file` is opened with `newline=""`, so that the line ends are ours."""
     graders = grader_names(summary)
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*LEADING_COLUMNS, *(_column(name) for name in graders), *TRAILING_COLUMNS])
+    own = LEADING_COLUMNS + TRAILING_COLUMNS
+    columns = (f"{name} (grader)" if name in own else escape_formula(name) for name in graders)
+    writer.writerow([*LEADING_COLUMNS, *columns, *TRAILING_COLUMNS])
     async for result in results:
-        writer.writerow(_cells(result, graders))
+        values = {grade.name: grade.value for grade in result.grades if grade.part is None and isinstance(grade, Score)}
+        row = {**result_row(result), "duration_ms": round(result.duration_ms, 3)}
+        before, after = ([_cell(row[name]) for name in names] for names in (LEADING_COLUMNS, TRAILING_COLUMNS))
+        writer.writerow([*before, *(values.get(name) for name in graders), *after])
 
 
 def grader_names(summary: Summary) -> list[str]:
@@ -56,17 +61,6 @@ def escape_formula(text: str) -> str:
     """The text as a cell that no spreadsheet runs: an apostrophe before what begins like a formula, and symbols for
     control characters. The exact text is in the other formats."""
     return f"'{make_inert(text)}" if FORMULA.match(text) else make_inert(text)
-
-
-def _column(grader: str) -> str:
-    return f"{grader} (grader)" if grader in LEADING_COLUMNS + TRAILING_COLUMNS else escape_formula(grader)
-
-
-def _cells(result: Result, graders: Sequence[str]) -> list[str | float | int | None]:
-    values = {grade.name: grade.value for grade in result.grades if grade.part is None and isinstance(grade, Score)}
-    row = {**result_row(result), "duration_ms": round(result.duration_ms, 3)}
-    before, after = ([_cell(row[name]) for name in names] for names in (LEADING_COLUMNS, TRAILING_COLUMNS))
-    return [*before, *(values.get(name) for name in graders), *after]
 
 
 def _cell(value: Any) -> Any:

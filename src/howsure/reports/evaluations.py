@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from msgspec import json, to_builtins
+from msgspec import json, structs, to_builtins
 
 from howsure.model.case import Input, Scenario, Script, SingleTurn, World, opening
 from howsure.model.result import Result, result_id
@@ -116,8 +117,8 @@ def _wire_run(summary: Summary) -> wire_runs.Run:
 
 def _test_set(pins: Pins) -> DatasetPin | None:
     """The one test set of the run; None when it has none, or several, of which none is *the* one."""
-    found = [pin for pin in pins.datasets if pin.dialect == World.TEST_SET]
-    return found[0] if len(found) == 1 else None
+    test_sets = [pin for pin in pins.datasets if pin.dialect == World.TEST_SET]
+    return test_sets[0] if len(test_sets) == 1 else None
 
 
 def dataset_id_of(pins: Pins) -> str:
@@ -149,8 +150,8 @@ def rules_of(summary: Summary) -> Tally | None:
 
 def _ungraded(summary: Summary, grader: str) -> bool:
     """Whether no result was decided, so that it is not known which checks there would have been."""
-    counts, wanted = summary.run.counts, summary.run.pins.request.graders
-    return not counts.passed and not counts.failed and (wanted is None or grader in wanted)
+    counts, graders = summary.run.counts, summary.run.pins.request.graders
+    return not counts.passed and not counts.failed and (graders is None or grader in graders)
 
 
 def _components(summary: Summary) -> dict[str, Tally]:
@@ -161,14 +162,7 @@ def _components(summary: Summary) -> dict[str, Tally]:
 
 
 def _component(tally: Tally) -> wire_runs.ComponentScore:
-    return wire_runs.ComponentScore(
-        score=tally.pass_rate,
-        total=tally.total,
-        passed=tally.passed,
-        failed=tally.failed,
-        errored=tally.errored,
-        skipped=tally.skipped,
-    )
+    return wire_runs.ComponentScore(**to_builtins(tally), score=tally.pass_rate, total=tally.total)
 
 
 def _spending(spent: ModelSpending) -> wire_runs.ModelSpending:
@@ -185,12 +179,8 @@ def _spending(spent: ModelSpending) -> wire_runs.ModelSpending:
 def _totals(counts: Counts) -> wire_runs.CandidateTotals:
     rate = pass_rate_of(counts)
     return wire_runs.CandidateTotals(
-        total=counts.total,
+        **to_builtins(counts),
         completed=counts.completed,
-        passed=counts.passed,
-        failed=counts.failed,
-        errored=counts.errored,
-        skipped=counts.skipped,
         pending=counts.pending,
         pass_rate=rate.value,
         pass_rate_interval=rate.interval,
@@ -204,15 +194,8 @@ def _grader(grader: GraderSummary) -> dict[str, Any]:
 
 
 def _dataset(pin: DatasetPin) -> wire_runs.DatasetPin:
-    return wire_runs.DatasetPin(
-        path=pin.path,
-        name=pin.name or PurePath(pin.path).name,
-        dialect=pin.dialect,
-        cases=pin.cases,
-        sha256=pin.sha256,
-        id=pin.id or None,
-        version=pin.version,
-    )
+    named = {"name": pin.name or PurePath(pin.path).name, "id": pin.id or None}
+    return wire_runs.DatasetPin(**{**structs.asdict(pin), **named})
 
 
 def _tally(tally: Tally | None) -> wire_runs.Tally | None:
@@ -222,28 +205,30 @@ def _tally(tally: Tally | None) -> wire_runs.Tally | None:
 PASSED = {Verdict.PASSED: True, Verdict.FAILED: False, Verdict.ERRORED: None, Verdict.SKIPPED: None}
 NAME_LENGTH = 120
 
-
-RESULT_FIELDS = tuple(name for name in wire_results.Result.__struct_fields__ if name != "more")
+_run_uuid = lru_cache(maxsize=16)(UUID)
+"""Read once for all results of a run."""
 
 
 def evaluation_result(run: Run, result: Result) -> dict[str, Any]:
     """The EvaluationResult, ready for JSON: structured checks (V2) for the cases of a test set, `scores` alone (V1)
     elsewhere."""
-    shape = _wire_result(run, result)
-    return {**{name: getattr(shape, name) for name in RESULT_FIELDS}, "created_at": iso_utc(result.created_at)}
+    shape = structs.asdict(_wire_result(run, result))
+    del shape["more"]
+    shape["created_at"] = iso_utc(result.created_at)
+    return shape
 
 
 def _wire_result(run: Run, result: Result) -> wire_results.Result:
     case, transcript = result.case, result.transcript
     # Consumers take any result with an `item_type` for one of the structured era, so the others have none; `input_kind`
     # says what the input was in both.
-    is_structured = case.world == World.TEST_SET
+    is_structured, kind = case.world == World.TEST_SET, input_kind(case.input)
     # Plain JSON, because entries hold more than their shape says: weight, evidence, scope.
     criteria: Any = criteria_scores(case, result.grades) if is_structured else None
     rules: Any = rubric_scores(run.pins.rubric, result.grades) if is_structured else None
     simulation = transcript.simulation if transcript else None
     return wire_results.Result(
-        result_id=str(result_id(UUID(run.id), case.id, result.candidate, result.repeat)),
+        result_id=str(result_id(_run_uuid(run.id), case.id, result.candidate, result.repeat)),
         run_id=run.id,
         test_case_id=case.id,
         langsmith_run_id=transcript.metadata.get("langsmith_run_id") if transcript else None,
@@ -251,7 +236,7 @@ def _wire_result(run: Run, result: Result) -> wire_results.Result:
         output=_output(result),
         scores=scores(result.grades),
         item_name=case.name or one_line(opening(case.input), NAME_LENGTH),
-        item_type=input_kind(case.input) if is_structured else None,
+        item_type=kind if is_structured else None,
         criteria_scores=criteria,
         criteria_passed=None if criteria is None else all_hold(criteria),
         rubric_scores=rules,
@@ -265,7 +250,7 @@ def _wire_result(run: Run, result: Result) -> wire_results.Result:
         error=result_error(result),
         reasons=list(result.reasons),
         failures=[to_builtins(failure) for failure in result.failures],
-        input_kind=input_kind(case.input),
+        input_kind=kind,
         simulation=to_builtins(simulation) if simulation else None,
         fault=to_builtins(result.fault) if result.fault else None,
         tags=list(case.tags),

@@ -87,7 +87,7 @@ def _around(evaluated: EvaluationHeader, result: Result, transcript: Transcript)
     talk, calls = conversation(result), len(transcript.tool_calls)
     turns = sum(message.role is Role.USER for message in talk)
     kind = "agentic" if calls else "multi_turn" if turns > 1 else "single_turn"
-    given, messages = _given(result.case), None if kind == "single_turn" else _messages(talk)
+    case_input, messages = _given(result.case), None if kind == "single_turn" else _messages(talk)
     where = "output.raw" if messages is None else f"messages[{_last(messages)}].content"
     attributed = {
         "turn_idx": 0 if messages is None else _last(messages),
@@ -102,9 +102,9 @@ def _around(evaluated: EvaluationHeader, result: Result, transcript: Transcript)
         "model_id": evaluated.model,
         "evaluation_name": evaluated.name,
         "sample_id": result.case.id,
-        "sample_hash": sha256("".join([given["raw"], *given["reference"]]).encode()).hexdigest(),
+        "sample_hash": sha256("".join([case_input["raw"], *case_input["reference"]]).encode()).hexdigest(),
         "interaction_type": kind,
-        "input": given,
+        "input": case_input,
         "output": {"raw": [transcript.answer]} if messages is None else None,
         "messages": messages,
         "answer_attribution": [attributed],
@@ -165,11 +165,7 @@ def _usage(transcript: Transcript) -> dict[str, int] | None:
     thought = used.thinking_tokens or 0
     output = used.completion_tokens + thought
     known = {"input_tokens_cache_read": used.cached_tokens, "reasoning_tokens": used.thinking_tokens}
-    total = {
-        "input_tokens": used.prompt_tokens,
-        "output_tokens": output,
-        "total_tokens": used.prompt_tokens + output,
-    }
+    total = {"input_tokens": used.prompt_tokens, "output_tokens": output, "total_tokens": used.prompt_tokens + output}
     return total | {name: count for name, count in known.items() if count is not None}
 
 

@@ -117,12 +117,7 @@ NOT_APPLICABLE = VerdictMark("–", "-", "not applicable", "dim")
 NO_JUDGE = VerdictMark("○", "-", "no judge", "dim")
 MEASURED = VerdictMark("·", " ", "measured", "dim")
 
-VERDICT_MARKS = {
-    Verdict.PASSED: PASSED,
-    Verdict.FAILED: FAILED,
-    Verdict.ERRORED: ERRORED,
-    Verdict.SKIPPED: SKIPPED,
-}
+VERDICT_MARKS = {Verdict.PASSED: PASSED, Verdict.FAILED: FAILED, Verdict.ERRORED: ERRORED, Verdict.SKIPPED: SKIPPED}
 UNSCORED_MARKS = {
     UnscoredReason.ERROR: ERRORED,
     UnscoredReason.NOT_APPLICABLE: NOT_APPLICABLE,

@@ -13,7 +13,7 @@ from typing import Any
 from howsure.errors import ConfigInvalid, UnknownName
 from howsure.model.result import Result
 from howsure.model.score import Grade
-from howsure.model.summary import GateRuling, GraderSummary, Summary
+from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.case_facts import result_row
 from howsure.reports.figures import format_on_scale, pass_rate_of, pluralize
@@ -32,35 +32,22 @@ def notebook_html(summary: Summary, results: Sequence[Result]) -> str:
         f"<p><strong>{_text(run.name or 'run')}</strong> <code>{_text(run.id[:8])}</code>",
         f"<br>{_text(run_sentence(summary))}<br><small>target {_text(run.pins.request.target)}, ",
         f"judge {_text(run.pins.request.judge or 'none')}</small></p>",
-        *_gates(summary.gates),
-        *_graders(summary.graders),
-        *_cases(results),
     ]
+    if summary.gates:
+        gates = [(gate_name(each), each.outcome.value, each.reason) for each in summary.gates]
+        blocks.append(_table(("gate", "", "why"), gates))
+    if summary.graders:
+        graders = [
+            (each.name, each.candidate, str(pass_rate_of(each)), format_on_scale(each.mean, each.scale))
+            for each in summary.graders
+        ]
+        blocks.append(_table(("grader", "candidate", "passed", "mean"), graders))
+    blocks += _cases(results)
     return f'<div class="howsure-run">{"".join(blocks)}</div>'
 
 
 def _text(text: str, limit: int = LONGEST) -> str:
     return escape(one_line(text, limit))
-
-
-def _gates(rulings: Sequence[GateRuling]) -> Iterator[str]:
-    if rulings:
-        lines = [(gate_name(each), each.outcome.value, each.reason) for each in rulings]
-        yield _table(("gate", "", "why"), lines)
-
-
-def _graders(graders: Sequence[GraderSummary]) -> Iterator[str]:
-    if graders:
-        lines = [
-            (
-                each.name,
-                each.candidate,
-                str(pass_rate_of(each)),
-                format_on_scale(each.mean, each.scale),
-            )
-            for each in graders
-        ]
-        yield _table(("grader", "candidate", "passed", "mean"), lines)
 
 
 def _cases(results: Sequence[Result]) -> Iterator[str]:

@@ -121,12 +121,7 @@ def _line(result: Result) -> list[str]:
     mark = VERDICT_MARKS[result.verdict]
     repeat = f" (repeat {result.repeat})" if result.repeat > 1 else ""
     why = one_line("; ".join(result.reasons), WHY_LENGTH)
-    return [
-        f"{mark.sign} {mark.word}",
-        f"{_short(result.case.id)}{repeat}",
-        _short(result.candidate),
-        escaped(why),
-    ]
+    return [f"{mark.sign} {mark.word}", f"{_short(result.case.id)}{repeat}", _short(result.candidate), escaped(why)]
 
 
 def _short(text: str) -> str:

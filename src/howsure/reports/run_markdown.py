@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from msgspec import json
 
 from howsure.model.result import Result
-from howsure.model.score import Direction, Grade, Score
+from howsure.model.score import Direction, Score
 from howsure.model.summary import GateRuling, GraderSummary, Summary
 from howsure.model.transcript import Message
 from howsure.model.verdict import Verdict
@@ -174,7 +174,14 @@ def _message_text(message: Message) -> str:
 
 def _grade_tables(summary: Summary, result: Result) -> Iterator[str]:
     if grades := case_grades(result.grades):
-        yield markdown_table(("grade", "value:", "mark:", "", "why"), map(_grade_row, grades))
+        lines = []
+        for grade in grades:
+            value, direction = NOTHING, Direction.HIGHER
+            if isinstance(grade, Score):
+                value, direction = format_number(grade.value), grade.direction
+            mark = pass_mark_text(grade.pass_mark, direction)
+            lines.append((escaped(grade.name), value, mark, grade_mark(grade).word, escaped(grade.reason)))
+        yield markdown_table(("grade", "value:", "mark:", "", "why"), lines)
     criteria = criteria_scores(result.case, result.grades)
     for grader in dict.fromkeys(grade.name for grade in result.grades if grade.part):
         if grader not in (RUBRIC, CRITERIA):
@@ -184,14 +191,6 @@ def _grade_tables(summary: Summary, result: Result) -> Iterator[str]:
     if rules := rubric_scores(summary.run.pins.rubric, result.grades):
         rows = [[entry["severity"] or "", *_check_row(entry, entry["rule_name"])] for entry in rules]
         yield markdown_table(("severity", "rule", "", "why"), rows)
-
-
-def _grade_row(grade: Grade) -> list[str]:
-    value, direction = NOTHING, Direction.HIGHER
-    if isinstance(grade, Score):
-        value, direction = format_number(grade.value), grade.direction
-    mark = pass_mark_text(grade.pass_mark, direction)
-    return [escaped(grade.name), value, mark, grade_mark(grade).word, escaped(grade.reason)]
 
 
 def _check_row(entry: dict[str, Any], text: str) -> list[str]:

@@ -213,12 +213,7 @@ def gate_blocks(summary: Summary) -> Iterator[Block]:
 
 def case_report(result: Result) -> ReportDocument:
     """For `howsure show RUN CASE`."""
-    blocks = [
-        *_case_head(result),
-        *_input_facts(result),
-        BLANK,
-        ConversationScript(_script(result), SPEAKER_WIDTH),
-    ]
+    blocks = [*_case_head(result), *_input_facts(result), BLANK, ConversationScript(_script(result), SPEAKER_WIDTH)]
     if facts := simulation_facts(result):
         blocks += [BLANK, *(Paragraph((TextSpan(f"{title}  ", "dim"), text)) for title, text in facts)]
     if result.transcript and result.transcript.state is not None:
@@ -242,13 +237,13 @@ def _case_head(result: Result) -> Iterator[Block]:
 
 def _input_facts(result: Result) -> Iterator[Block]:
     """What the user's side was told beyond what it says."""
-    given = result.case.input
-    if isinstance(given, Scenario):
+    case_input = result.case.input
+    if isinstance(case_input, Scenario):
         yield BLANK
-        yield Paragraph(f"persona (up to {given.max_turns} turns): {given.persona}", "dim")
-    if isinstance(given, SingleTurn) and given.context:
+        yield Paragraph(f"persona (up to {case_input.max_turns} turns): {case_input.persona}", "dim")
+    if isinstance(case_input, SingleTurn) and case_input.context:
         yield BLANK
-        yield Paragraph(f"context: {given.context}", "dim")
+        yield Paragraph(f"context: {case_input.context}", "dim")
 
 
 def _script(result: Result) -> list[tuple[Parts, Parts]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from howsure.model.comparison import SampleSize, SampleSizePlan
+from howsure.model.comparison import SampleSizePlan
 from howsure.reports.document import BLANK, Paragraph, ReportDocument, Table
 from howsure.reports.figures import NOTHING, format_percent, pluralize
 
@@ -33,22 +33,15 @@ def sizing_sentence(sizing: SampleSizePlan) -> str:
     """The first size in words, and what repeats save."""
     first = sizing.sizes[0]
     how = "on the same cases in both runs" if sizing.paired else "on different cases in each run"
-    wanted = f"To see a difference of {_points(sizing.difference)} with a chance of {sizing.power:.0%}, {how}"
+    purpose = f"To see a difference of {_points(sizing.difference)} with a chance of {sizing.power:.0%}, {how}"
     if first.cases is None:
-        return f"{wanted}: not even ten million cases would do."
+        return f"{purpose}: not even ten million cases would do."
     tries = f", each tried {first.repeats} times" if first.repeats > 1 else ""
-    return f"{wanted}: {_cases(first)}{tries}.{_fewer(sizing)}"
-
-
-def _fewer(sizing: SampleSizePlan) -> str:
-    first, last = sizing.sizes[0], sizing.sizes[-1]
-    if first.cases is None or last.cases is None or last.cases >= first.cases:
-        return ""
-    return f" With {last.repeats} tries of each, {last.cases:,} would do."
-
-
-def _cases(size: SampleSize) -> str:
-    return pluralize(size.cases or 0, "case")
+    sentence = f"{purpose}: {pluralize(first.cases, 'case')}{tries}."
+    last = sizing.sizes[-1]
+    if last.cases is None or last.cases >= first.cases:
+        return sentence
+    return f"{sentence} With {last.repeats} tries of each, {last.cases:,} would do."
 
 
 def _points(share: float) -> str:
@@ -56,10 +49,10 @@ def _points(share: float) -> str:
 
 
 def _known(sizing: SampleSizePlan) -> list[str]:
-    told = f"Pass rate {format_percent(sizing.rate)}"
+    assumption = f"Pass rate {format_percent(sizing.rate)}"
     if sizing.discordance is not None:
-        told += f"; the runs differ on {format_percent(sizing.discordance)} of cases"
-    lines = [f"{told}; two tries of one case correlate by {sizing.correlation:.2f}."]
+        assumption += f"; the runs differ on {format_percent(sizing.discordance)} of cases"
+    lines = [f"{assumption}; two tries of one case correlate by {sizing.correlation:.2f}."]
     if sizing.cases is not None and sizing.detectable is not None:
         lines.append(
             f"The {pluralize(sizing.cases, 'case')} of run {sizing.run[:8]} show a difference of"

@@ -3,10 +3,10 @@ root causes that a judge wrote. The terminal shows the first of each; in Markdow
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from howsure.model.triage import (
-    CauseGroup,
     Divergence,
     DivergenceKind,
     Finding,
@@ -19,6 +19,8 @@ from howsure.model.triage import (
 from howsure.reports.document import BLANK, Block, Paragraph, ReportDocument, TextSpan, escaped, line, markdown_table
 from howsure.reports.figures import pluralize
 
+K = TypeVar("K")
+E = TypeVar("E")
 SHOWN_FINDINGS = 8
 SHOWN_DIVERGENCES = 12
 SHOWN_GROUPS = 5
@@ -89,19 +91,10 @@ def _group_size(group: TriageGroup) -> str:
     return f"{group.results:,}" if group.of is None else f"{group.results:,} of {group.of:,}"
 
 
-def _causes_by_priority(triage: Triage) -> list[tuple[Priority, list[CauseGroup]]]:
-    sorted_out = ((priority, [group for group in triage.causes if group.priority is priority]) for priority in Priority)
-    return [(priority, groups) for priority, groups in sorted_out if groups]
-
-
-def _divergences_by_kind(triage: Triage) -> list[tuple[DivergenceKind, list[Divergence]]]:
-    sorted_out = ((kind, [each for each in triage.divergences if each.split is kind]) for kind in DivergenceKind)
-    return [(kind, divergences) for kind, divergences in sorted_out if divergences]
-
-
-def _groups_by_kind(triage: Triage) -> list[tuple[GroupKind, list[TriageGroup]]]:
-    sorted_out = ((kind, [group for group in triage.groups if group.kind is kind]) for kind in GroupKind)
-    return [(kind, groups) for kind, groups in sorted_out if groups]
+def _by_kind(kinds: Iterable[K], entries: Sequence[E], kind_of: Callable[[E], K]) -> list[tuple[K, list[E]]]:
+    """The entries of each kind, in the order of the kinds; kinds without any are left out."""
+    sorted_out = ((kind, [entry for entry in entries if kind_of(entry) is kind]) for kind in kinds)
+    return [(kind, own) for kind, own in sorted_out if own]
 
 
 def triage_report(triage: Triage, written: bool = True) -> ReportDocument:
@@ -120,7 +113,7 @@ def triage_report(triage: Triage, written: bool = True) -> ReportDocument:
 
 def _causes(triage: Triage) -> Iterator[Block]:
     by_result = {finding.result: finding for finding in triage.findings}
-    for priority, groups in _causes_by_priority(triage):
+    for priority, groups in _by_kind(Priority, triage.causes, lambda group: group.priority):
         yield BLANK
         yield Paragraph((TextSpan(f"{priority.value}  ", "bold"), TextSpan(PRIORITY_WORDS[priority], "bold")))
         for group in groups:
@@ -145,7 +138,7 @@ def _more(count: int, shown: int, indent: int = 4) -> Iterator[Block]:
 
 
 def _divergences(triage: Triage) -> Iterator[Block]:
-    for kind, divergences in _divergences_by_kind(triage):
+    for kind, divergences in _by_kind(DivergenceKind, triage.divergences, lambda each: each.split):
         heading, advice = DIVERGENCE_WORDS[kind]
         size = TextSpan(pluralize(len(divergences), "result"), "dim")
         yield BLANK
@@ -161,7 +154,7 @@ def _in_common(triage: Triage) -> Iterator[Block]:
     """Groups of one are of use to programs only; rules alone are shown whatever the size of their group."""
     shared = [
         (kind, [group for group in groups if group.results > 1 or kind is GroupKind.RULE])
-        for kind, groups in _groups_by_kind(triage)
+        for kind, groups in _by_kind(GroupKind, triage.groups, lambda group: group.kind)
     ]
     if not any(groups for _, groups in shared):
         return
@@ -210,22 +203,27 @@ def _markdown_blocks(triage: Triage) -> Iterator[str]:
     yield f"Run {escaped(triage.run_id)}."
     yield from _markdown_written(triage.written)
     yield from _markdown_causes(triage)
-    for kind, divergences in _divergences_by_kind(triage):
+    for kind, divergences in _by_kind(DivergenceKind, triage.divergences, lambda each: each.split):
         heading, advice = DIVERGENCE_WORDS[kind]
         yield f"## Divergence: {heading.lower()}"
         yield advice
         rows = [(_markdown_name(each), each.party.words, escaped("; ".join(each.failed))) for each in divergences]
         yield markdown_table(("case", "answerable", "failed"), rows)
-    for group_kind, groups in _groups_by_kind(triage):
+    for group_kind, groups in _by_kind(GroupKind, triage.groups, lambda group: group.kind):
         yield f"## In common: {KIND_WORDS[group_kind]}"
-        yield markdown_table(("", "results:", "answerable", "cases"), map(_group_row, groups[:MARKDOWN_GROUPS]))
+        group_rows = []
+        for group in groups[:MARKDOWN_GROUPS]:
+            parties = ", ".join(f"{party.replace('_', ' ')} {number:,}" for party, number in group.parties.items())
+            cases = ", ".join(map(escaped, group.cases))
+            group_rows.append((escaped(group.name or "unnamed"), _group_size(group), parties, cases))
+        yield markdown_table(("", "results:", "answerable", "cases"), group_rows)
         if len(groups) > MARKDOWN_GROUPS:
             yield f"{len(groups) - MARKDOWN_GROUPS:,} more groups are not shown here; `--json` has all."
 
 
 def _markdown_causes(triage: Triage) -> Iterator[str]:
     by_result = {finding.result: finding for finding in triage.findings}
-    for priority, groups in _causes_by_priority(triage):
+    for priority, groups in _by_kind(Priority, triage.causes, lambda group: group.priority):
         yield f"## {priority.value}: {PRIORITY_WORDS[priority]}"
         for group in groups:
             findings = [by_result[result] for result in group.results[:MARKDOWN_FINDINGS]]
@@ -242,11 +240,6 @@ def _markdown_causes(triage: Triage) -> Iterator[str]:
 
 def _markdown_name(about: Finding | Divergence) -> str:
     return escaped(about.result) + (f" ({escaped(about.case_name)})" if about.case_name else "")
-
-
-def _group_row(group: TriageGroup) -> list[str]:
-    parties = ", ".join(f"{party.replace('_', ' ')} {number:,}" for party, number in group.parties.items())
-    return [escaped(group.name or "unnamed"), _group_size(group), parties, ", ".join(map(escaped, group.cases))]
 
 
 def _markdown_written(report: RootCauseReport) -> Iterator[str]:

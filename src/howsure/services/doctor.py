@@ -19,6 +19,8 @@ from howsure.services.workspace import Workspace
 from howsure.targets.chat.target import ChatTarget
 from howsure.version import __version__
 
+NOT_UTF8 = "text beyond ASCII is shown escaped; JSON output is UTF-8 all the same"
+
 
 class DoctorFinding(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The result of one check."""
@@ -31,6 +33,10 @@ class DoctorFinding(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 async def examine(work: Workspace, target: str = "") -> list[DoctorFinding]:
     """All checks, and the target if one is named (as for `howsure run --target`)."""
+    kit = {name: len(getattr(work.kit, name).names()) for name in ("dialects", "targets", "graders", "profiles")}
+    settings = FILE if (work.folder / FILE).is_file() else f"no {FILE}: defaults hold"
+    encoding = sys.stdout.encoding or "unknown"
+    is_utf8 = encoding.lower().replace("-", "") == "utf8"
     found = [
         DoctorFinding(what="howsure", well=True, found=__version__),
         DoctorFinding(what="python", well=sys.version_info >= (3, 11), found=platform.python_version()),
@@ -41,9 +47,9 @@ async def examine(work: Workspace, target: str = "") -> list[DoctorFinding]:
             hint="" if sqlite3.sqlite_version_info >= (3, 35) else "3.35 or newer is needed",
         ),
         await _database(work),
-        _settings(work),
-        _kit(work),
-        _terminal(),
+        DoctorFinding(what="settings", well=True, found=settings),
+        DoctorFinding(what="kit", well=True, found=", ".join(f"{count} {name}" for name, count in kit.items())),
+        DoctorFinding(what="terminal", well=True, found=encoding, hint="" if is_utf8 else NOT_UTF8),
     ]
     return [*found, await _target(work, target)] if target else found
 
@@ -51,11 +57,11 @@ async def examine(work: Workspace, target: str = "") -> list[DoctorFinding]:
 async def _target(work: Workspace, spec: str) -> DoctorFinding:
     """Build the target as a run would; start it, ask it, stop it."""
     try:
-        said = await _greeted(work, spec)
+        reply = await _greeted(work, spec)
     except (InputError, CaseFailure) as error:
         hint = f"`targets.{spec}` in {FILE} says how to reach it" if spec in work.settings.targets else ""
         return DoctorFinding(what=f"target {spec}", well=False, found=str(error), hint=hint)
-    return DoctorFinding(what=f"target {spec}", well=True, found=said or "made; it cannot be asked before a run")
+    return DoctorFinding(what=f"target {spec}", well=True, found=reply or "made; it cannot be asked before a run")
 
 
 async def _greeted(work: Workspace, spec: str) -> str:
@@ -80,26 +86,3 @@ async def _database(work: Workspace) -> DoctorFinding:
             what="database", well=False, found=str(error), hint="set HOWSURE_DATABASE_URL or --database"
         )
     return DoctorFinding(what="database", well=True, found=f"{where}, {'has runs' if runs else 'no runs yet'}")
-
-
-def _settings(work: Workspace) -> DoctorFinding:
-    there = (work.folder / FILE).is_file()
-    return DoctorFinding(what="settings", well=True, found=FILE if there else f"no {FILE}: defaults hold")
-
-
-def _kit(work: Workspace) -> DoctorFinding:
-    kit = work.kit
-    counts = (
-        ("dialects", kit.dialects),
-        ("targets", kit.targets),
-        ("graders", kit.graders),
-        ("profiles", kit.profiles),
-    )
-    return DoctorFinding(what="kit", well=True, found=", ".join(f"{len(each.names())} {name}" for name, each in counts))
-
-
-def _terminal() -> DoctorFinding:
-    encoding = sys.stdout.encoding or "unknown"
-    well = encoding.lower().replace("-", "") == "utf8"
-    hint = "" if well else "text beyond ASCII is shown escaped; JSON output is UTF-8 all the same"
-    return DoctorFinding(what="terminal", well=True, found=encoding, hint=hint)

@@ -92,7 +92,8 @@ def fetch_files(address: str, folder: Path) -> list[RemoteFile]:
     known = [each for each in places if Path(each).suffix.lower() in ENDINGS]
     if not known:
         raise InputError(f"{address}: no data file ({', '.join(ENDINGS)}) below this address")
-    return [_fetch_one(system, each, folder) for each in known]
+    addresses = {place: str(system.unstrip_protocol(place)) for place in known}
+    return [RemoteFile(addresses[place], _copy_here(system, place, addresses[place], folder)) for place in known]
 
 
 def read_part(address: str, start: int, end: int) -> bytes:
@@ -159,11 +160,6 @@ def _reading(address: str) -> Iterator[None]:
         raise InputError(f"cannot read {failure}") from failure
 
 
-def _fetch_one(system: Any, place: str, folder: Path) -> RemoteFile:
-    address = str(system.unstrip_protocol(place))
-    return RemoteFile(address, _copy_here(system, place, address, folder))
-
-
 def _copy_here(system: Any, place: str, address: str, folder: Path) -> Path:
     """Copy the file into a folder that is named by a hash of its content, so that a copy never changes."""
     try:
@@ -175,8 +171,7 @@ def _copy_here(system: Any, place: str, address: str, folder: Path) -> Path:
                 while piece := source.read(PIECE):
                     hashed.update(piece)
                     file.write(piece)
-            hashed = hashed.hexdigest()
-            path = copy_path(address, folder / hashed[:32])
+            path = copy_path(address, folder / hashed.hexdigest()[:32])
             path.parent.mkdir(exist_ok=True)
             os.replace(copy, path)
     except OSError as error:

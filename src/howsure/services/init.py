@@ -32,7 +32,8 @@ def starter_folder() -> Path:
 def write_starter_files(folder: Path, *, force: bool = False) -> StarterFiles:
     """Write the files. If that would overwrite a different file, nothing is written, unless `force` is set."""
     try:
-        same = tuple(name for name in FILES if _is_same(name, folder))
+        there = [name for name in FILES if (folder / name).is_file()]
+        same = tuple(name for name in there if (folder / name).read_bytes() == (starter_folder() / name).read_bytes())
         others = [name for name in FILES if name not in same]
         if not force and (lost := [name for name in others if (folder / name).exists()]):
             raise Conflict(f"{folder} has {', '.join(lost)} already; nothing was written (--force overwrites)")
@@ -43,8 +44,3 @@ def write_starter_files(folder: Path, *, force: bool = False) -> StarterFiles:
     except OSError as error:
         raise ConfigInvalid(f"{error.filename}: cannot be written: {error.strerror}") from error
     return StarterFiles(folder=str(folder), written=tuple(others), unchanged=same)
-
-
-def _is_same(name: str, folder: Path) -> bool:
-    path = folder / name
-    return path.is_file() and path.read_bytes() == (starter_folder() / name).read_bytes()

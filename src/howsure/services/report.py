@@ -11,10 +11,9 @@ from pathlib import Path
 from msgspec import json
 
 from howsure.dialects.agent_files import read_agent
-from howsure.errors import InputError, NotFound, PlanRefused, UnknownName
+from howsure.errors import CaseFailure, HowsureError, InputError, NotFound, PlanRefused, UnknownName, boundary
 from howsure.kit import Kit
 from howsure.kit.report_formats import CheckedReportFormat, ReportFormat
-from howsure.model.agent import Agent
 from howsure.model.comparison import Comparison
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
@@ -68,11 +67,24 @@ async def write_reports(
         summary = await rule_on_gates(store, await store.summary(found.id), gates)
         comparison = await _compare_with(store, baseline, found) if baseline else None
         for path, each in zip(map(Path, paths), formats, strict=True):
-            try:
+            with _naming_format(each, path):
                 await each.write(summary, store.iterate(found.id), path, comparison)
-            except OSError as error:
-                raise PlanRefused(f"--output {path}: cannot be written: {error.strerror}") from error
     return [Path(path) for path in paths]
+
+
+@contextmanager
+def _naming_format(form: ReportFormat, path: Path) -> Iterator[None]:
+    """Turn whatever a report format raises into an error that says which format and which file."""
+    try:
+        with boundary(CaseFailure, f"report format {form.name!r}"):
+            yield
+    except CaseFailure as failure:
+        cause = failure.__cause__
+        if isinstance(cause, OSError):
+            raise PlanRefused(f"--output {path}: cannot be written: {cause.strerror}") from cause
+        if isinstance(cause, HowsureError):
+            raise cause from None
+        raise PlanRefused(f"--output {path}: {failure}") from failure
 
 
 async def _compare_with(store: Store, baseline: str, run: Run) -> Comparison:
@@ -123,7 +135,9 @@ async def agent_card(work: Workspace, whose: str, file: str = "") -> AgentCard:
     """The card of the agent with this id or name, or of the one that a file describes."""
     if bool(whose) == bool(file):
         raise PlanRefused("a card is that of one agent: AGENT (its id or name), or --agent FILE")
-    described = _read_agent(file) if file else None
+    if file and not Path(file).is_file():
+        raise NotFound(f"{Path(file)}: no such agent file")
+    described = read_agent(Path(file)) if file else None
     try:
         found, summaries = await _runs(work, described.id if described else whose)
     except NotFound:
@@ -144,24 +158,13 @@ async def _runs(work: Workspace, whose: str) -> tuple[list[Run], tuple[Summary, 
     async with await work.store(read_only=True) as store:
         found = await store.runs(limit=SHOWN_RUNS + 1, agent_id=whose, states=COMPLETED)
         if not found:
-            found = _runs_by_name(await store.runs(limit=LOOKED_AT, states=COMPLETED), whose)[: SHOWN_RUNS + 1]
+            newest = await store.runs(limit=LOOKED_AT, states=COMPLETED)
+            found = [run for run in newest if run.pins.agent and run.pins.agent.name == whose]
+            ids = list(dict.fromkeys(run.pins.agent.id for run in found if run.pins.agent))
+            if len(ids) > 1:
+                raise PlanRefused(f"several agents are called {whose!r}: say which id, {', '.join(ids)}")
+            found = found[: SHOWN_RUNS + 1]
         return found, tuple([await store.summary(run.id) for run in found[:SHOWN_RUNS]])
-
-
-def _runs_by_name(runs: list[Run], name: str) -> list[Run]:
-    """The runs of the one agent of that name."""
-    found = [run for run in runs if run.pins.agent and run.pins.agent.name == name]
-    ids = list(dict.fromkeys(run.pins.agent.id for run in found if run.pins.agent))
-    if len(ids) > 1:
-        raise PlanRefused(f"several agents are called {name!r}: say which id, {', '.join(ids)}")
-    return found
-
-
-def _read_agent(file: str) -> Agent:
-    path = Path(file)
-    if not path.is_file():
-        raise NotFound(f"{path}: no such agent file")
-    return read_agent(path)
 
 
 def check_card_outputs(paths: tuple[str, ...]) -> None:

@@ -57,54 +57,54 @@ class RunEvidence(Struct, frozen=True, kw_only=True):
     repeats: int = 1
 
 
-async def plan_sample_size(work: Workspace, wish: SampleSizeRequest) -> SampleSizePlan:
+async def plan_sample_size(work: Workspace, request: SampleSizeRequest) -> SampleSizePlan:
     """The plan; refused where it cannot be made."""
-    check_request(wish)
+    check_request(request)
     learned = RunEvidence()
-    if wish.runs:
+    if request.runs:
         async with await work.store(read_only=True) as store:
-            learned = await _learn(store, wish)
-    return compute_plan(wish, learned)
+            learned = await _learn(store, request)
+    return compute_plan(request, learned)
 
 
-def check_request(wish: SampleSizeRequest) -> None:
-    if not 0 < wish.difference < 1:
-        raise PlanRefused(f"--difference lies between 0 and 1 (or 0% and 100%), such as 5%, not {wish.difference:g}")
-    for name, value in (("--rate", wish.rate), ("--power", wish.power)):
+def check_request(request: SampleSizeRequest) -> None:
+    if not 0 < request.difference < 1:
+        raise PlanRefused(f"--difference lies between 0 and 1 (or 0% and 100%), such as 5%, not {request.difference:g}")
+    for name, value in (("--rate", request.rate), ("--power", request.power)):
         if value is not None and not 0 < value < 1:
             raise PlanRefused(f"{name} lies between 0 and 1 (or 0% and 100%), such as 0.8, not {value:g}")
-    if wish.discordance is not None and not 0 < wish.discordance <= 1:
-        raise PlanRefused(f"--discordance is the share of cases on which two runs differ, not {wish.discordance:g}")
-    if wish.correlation is not None and not 0 <= wish.correlation <= 1:
-        raise PlanRefused(f"--correlation lies between 0 and 1, such as 0.5, not {wish.correlation:g}")
-    if len(wish.runs) > 2:
-        raise PlanRefused(f"--from takes one run, or two to count the cases on which they differ, not {len(wish.runs)}")
-    if any(repeats < 1 for repeats in wish.repeats):
+    if request.discordance is not None and not 0 < request.discordance <= 1:
+        raise PlanRefused(f"--discordance is the share of cases on which two runs differ, not {request.discordance:g}")
+    if request.correlation is not None and not 0 <= request.correlation <= 1:
+        raise PlanRefused(f"--correlation lies between 0 and 1, such as 0.5, not {request.correlation:g}")
+    if len(request.runs) > 2:
+        raise PlanRefused(f"--from takes one run, or two to count the cases on which they differ, not {len(request.runs)}")
+    if any(repeats < 1 for repeats in request.repeats):
         raise PlanRefused("--repeats counts tries of a case, from 1")
 
 
-def compute_plan(wish: SampleSizeRequest, learned: RunEvidence) -> SampleSizePlan:
+def compute_plan(request: SampleSizeRequest, learned: RunEvidence) -> SampleSizePlan:
     """The plan that follows from the request and from what is known."""
     assumed: list[str] = []
-    rate = _rate(wish, learned, assumed)
+    rate = _rate(request, learned, assumed)
     # A drop, if there is room for one: verdicts vary most around a half, so a drop is harder to detect.
-    step = -wish.difference if rate - wish.difference > 0 else wish.difference
+    step = -request.difference if rate - request.difference > 0 else request.difference
     if not 0 < rate + step < 1:
-        raise PlanRefused(f"a pass rate of {rate:g} cannot change by {wish.difference:g} in either direction")
-    discordance = _discordance(wish, learned, rate, step, assumed) if wish.paired else None
-    correlation = _correlation(wish, learned, discordance, assumed)
+        raise PlanRefused(f"a pass rate of {rate:g} cannot change by {request.difference:g} in either direction")
+    discordance = _discordance(request, learned, rate, step, assumed) if request.paired else None
+    correlation = _correlation(request, learned, discordance, assumed)
     made = SampleSizePlan(
-        difference=wish.difference,
+        difference=request.difference,
         rate=rate,
-        power=wish.power,
-        paired=wish.paired,
+        power=request.power,
+        paired=request.paired,
         discordance=discordance,
         correlation=correlation,
         sizes=tuple(
             SampleSize(
-                repeats=each, cases=cases_needed(_design(rate, discordance, correlation, each), step, wish.power)
+                repeats=each, cases=cases_needed(_design(rate, discordance, correlation, each), step, request.power)
             )
-            for each in sorted(set(wish.repeats))
+            for each in sorted(set(request.repeats))
         ),
         run=learned.run,
         cases=learned.cases,
@@ -114,7 +114,7 @@ def compute_plan(wish: SampleSizeRequest, learned: RunEvidence) -> SampleSizePla
     if learned.cases is None:
         return made
     own = _design(rate, discordance, correlation, learned.repeats)
-    return replace(made, detectable=detectable_difference(own, learned.cases, wish.power))
+    return replace(made, detectable=detectable_difference(own, learned.cases, request.power))
 
 
 def _design(rate: float, discordance: float | None, correlation: float, repeats: int) -> Design:
@@ -123,9 +123,9 @@ def _design(rate: float, discordance: float | None, correlation: float, repeats:
     return PairedRates(discordant=discordance, repeats=repeats, correlation=correlation)
 
 
-def _rate(wish: SampleSizeRequest, learned: RunEvidence, assumed: list[str]) -> float:
-    if wish.rate is not None:
-        return wish.rate
+def _rate(request: SampleSizeRequest, learned: RunEvidence, assumed: list[str]) -> float:
+    if request.rate is not None:
+        return request.rate
     if learned.rate is None:
         assumed.append(f"a pass rate of {RATE:.0%} (--rate, or --from RUN)")
         return RATE
@@ -135,16 +135,16 @@ def _rate(wish: SampleSizeRequest, learned: RunEvidence, assumed: list[str]) -> 
     return inside
 
 
-def _discordance(wish: SampleSizeRequest, learned: RunEvidence, rate: float, step: float, assumed: list[str]) -> float:
+def _discordance(request: SampleSizeRequest, learned: RunEvidence, rate: float, step: float, assumed: list[str]) -> float:
     """The share of cases on which two runs differ: at least their difference, plus the cases whose own tries differ."""
     least = abs(step) * (1 + 1e-9)
-    if wish.discordance is not None:
-        if wish.discordance < abs(step):
+    if request.discordance is not None:
+        if request.discordance < abs(step):
             raise PlanRefused(
-                f"runs that differ on {wish.discordance:.1%} of cases cannot differ by {abs(step):.1%}: "
+                f"runs that differ on {request.discordance:.1%} of cases cannot differ by {abs(step):.1%}: "
                 "raise --discordance"
             )
-        return max(wish.discordance, least)
+        return max(request.discordance, least)
     if learned.discordance is not None:
         return min(1.0, max(learned.discordance, least))
     if learned.within is not None:
@@ -158,23 +158,23 @@ def _discordance(wish: SampleSizeRequest, learned: RunEvidence, rate: float, ste
     return max(unrelated, least)
 
 
-def _correlation(wish: SampleSizeRequest, learned: RunEvidence, discordance: float | None, assumed: list[str]) -> float:
+def _correlation(request: SampleSizeRequest, learned: RunEvidence, discordance: float | None, assumed: list[str]) -> float:
     """The correlation between tries of one case; where runs are paired, between the differences of its tries."""
-    if wish.correlation is not None:
-        return wish.correlation
+    if request.correlation is not None:
+        return request.correlation
     if learned.within is None or learned.between is None:
         assumed.append(f"that two tries of one case correlate by {CORRELATION} (--correlation, or --from RUN)")
         return CORRELATION
     if discordance is None:
         total = learned.within + learned.between
         return learned.between / total if total else 1.0
-    total = discordance - wish.difference**2
+    total = discordance - request.difference**2
     return min(1.0, max(0.0, 1 - 2 * learned.within / total)) if total > 0 else 1.0
 
 
-async def _learn(store: Store, wish: SampleSizeRequest) -> RunEvidence:
-    first = await store.find_run(wish.runs[0])
-    tries = await _tries(store, first, wish.candidate)
+async def _learn(store: Store, request: SampleSizeRequest) -> RunEvidence:
+    first = await store.find_run(request.runs[0])
+    tries = await _tries(store, first, request.candidate)
     judged = {case: [each for each in values if each is not None] for case, values in tries.items()}
     known = [values for values in judged.values() if values]
     if not known:
@@ -189,10 +189,10 @@ async def _learn(store: Store, wish: SampleSizeRequest) -> RunEvidence:
         cases=len(known),
         repeats=first.pins.request.repeat,
     )
-    if len(wish.runs) < 2:
+    if len(request.runs) < 2:
         return made
-    second = await store.find_run(wish.runs[1])
-    both = pair_cases(tries, await _tries(store, second, wish.candidate))
+    second = await store.find_run(request.runs[1])
+    both = pair_cases(tries, await _tries(store, second, request.candidate))
     found = paired_rates(both.before, both.after)
     if found is None:
         raise PlanRefused(f"runs {first.name!r} and {second.name!r} judged no case in common")

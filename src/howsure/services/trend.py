@@ -4,7 +4,7 @@ the counts, so that the interval can allow for it."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
 
@@ -49,7 +49,11 @@ def cluster_rates(
 ) -> dict[str, Estimate]:
     """The rates with intervals that allow for clusters: `grouped` names the scenario of a case; any other case is a
     cluster of its own repeats."""
-    own = dict(_clusters(attempts, grouped, candidate))
+    own = {
+        position: grouped.get(attempts.case_ids[case], attempts.case_ids[case])
+        for position, case, name in zip(attempts.positions, attempts.cases, attempts.candidates, strict=True)
+        if candidate in (None, attempts.candidate_names[name])
+    }
     found: dict[str, Verdicts] = {PASS_RATE: ([], [])}
     for position, code in zip(attempts.positions, attempts.verdicts, strict=True):
         verdict = VERDICTS[code]
@@ -64,13 +68,6 @@ def cluster_rates(
         name: estimate_rate(verdicts, clusters=clusters) for name, (verdicts, clusters) in found.items() if verdicts
     }
     return {name: rate for name, rate in rates.items() if rate is not None}
-
-
-def _clusters(attempts: AttemptColumns, grouped: Mapping[str, str], candidate: str | None) -> Iterator[tuple[int, str]]:
-    for position, case, name in zip(attempts.positions, attempts.cases, attempts.candidates, strict=True):
-        if candidate in (None, attempts.candidate_names[name]):
-            id = attempts.case_ids[case]
-            yield position, grouped.get(id, id)
 
 
 def _add(found: dict[str, Verdicts], name: str, cluster: str, *, passed: bool) -> None:
@@ -179,25 +176,26 @@ def build_history(
         )
         for each, flags in zip(summaries, changes, strict=True)
     )
-    rates = {PASS_RATE: [_verdicts(each, candidate) for each in summaries]}
+    chosen = [each.run.counts if candidate is None else each.candidates.get(candidate) for each in summaries]
+    repeats = [each.run.pins.request.repeat for each in summaries]
+    rates = {
+        PASS_RATE: [
+            _cases(counts.passed, counts.failed, repeat) if counts else (0, 0)
+            for counts, repeat in zip(chosen, repeats, strict=True)
+        ]
+    }
     for name in dict.fromkeys(grader.name for each in summaries for grader in each.graders):
-        marked = [_marked(each, name, candidate) for each in summaries]
+        own = [[one for one in each.graders if one.name == name] for each in summaries]
+        own = [[one for one in graders if candidate in (None, one.candidate)] for graders in own]
+        marked = [
+            _cases(sum(one.passed for one in graders), sum(one.failed for one in graders), repeat)
+            for graders, repeat in zip(own, repeats, strict=True)
+        ]
         if any(judged for _, judged in marked):
             rates[name] = marked
     known = clustered or [{} for _ in summaries]
     lines = tuple(_line(name, counts, changes, [own.get(name) for own in known]) for name, counts in rates.items())
     return History(whose=whose, runs=runs, lines=lines, left_out=left_out)
-
-
-def _verdicts(summary: Summary, candidate: str | None) -> tuple[int, int]:
-    counts = summary.run.counts if candidate is None else summary.candidates.get(candidate)
-    return (0, 0) if counts is None else _cases(counts.passed, counts.failed, summary.run.pins.request.repeat)
-
-
-def _marked(summary: Summary, name: str, candidate: str | None) -> tuple[int, int]:
-    own = [each for each in summary.graders if each.name == name and candidate in (None, each.candidate)]
-    passed, failed = sum(each.passed for each in own), sum(each.failed for each in own)
-    return _cases(passed, failed, summary.run.pins.request.repeat)
 
 
 def _cases(passed: int, failed: int, repeat: int) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from howsure.dialects.datasets import HEAD, FileReport, detect, expand, readable
 from howsure.dialects.rubric_files import is_rubric, read_rubric
 from howsure.errors import DatasetInvalid, InputError, Problem, UnknownName
 from howsure.kit import Kit
-from howsure.services.files import RemoteFile, fetch_files, is_address
+from howsure.services.files import fetch_files, is_address
 
 Warn = Callable[[Problem], None]
 
@@ -35,18 +35,13 @@ def validate_files(paths: Sequence[str], kit: Kit, dialect: str = "") -> list[Fi
         near = expand([Path(path) for path in paths if not is_address(path)], known)
         files = [spool(path, Path(passing)) for path in near]
         far = [each for path in paths if is_address(path) for each in fetch_files(path, Path(passing))]
-        return [_validate(path, kit, dialect) for path in files] + [
-            _validate_remote(each, kit, dialect) for each in far
-        ]
-
-
-def _validate_remote(file: RemoteFile, kit: Kit, dialect: str) -> FileReport:
-    """The report of the copy, under the address of the file."""
-    report = _validate(file.path, kit, dialect)
-    problems, warnings = (
-        tuple(replace(each, file=file.address) for each in found) for found in (report.problems, report.warnings)
-    )
-    return replace(report, path=file.address, problems=problems, warnings=warnings)
+        reports = [_validate(path, kit, dialect) for path in files]
+        for each in far:
+            report = _validate(each.path, kit, dialect)
+            problems = tuple(replace(problem, file=each.address) for problem in report.problems)
+            warnings = tuple(replace(warning, file=each.address) for warning in report.warnings)
+            reports.append(replace(report, path=each.address, problems=problems, warnings=warnings))
+        return reports
 
 
 def _validate(path: Path, kit: Kit, dialect: str) -> FileReport:

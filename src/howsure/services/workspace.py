@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 def with_evals(kit: Kit, files: Sequence[str]) -> Kit:
     """A copy of the kit with the graders of these files. The kit itself does not change: another run has other
     evals."""
+    if not files:
+        return kit
     own = copy(kit)
     own.graders = Registry(kit.graders.kind)
     for grader in kit.graders:

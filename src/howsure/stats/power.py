@@ -142,8 +142,7 @@ def _search_cases_needed(design: Design, difference: float, sure: float, level: 
         low, high = (low, middle) if power(design, middle, difference, level) >= sure else (middle, high)
     # Exact power does not rise steadily: a few more cases may have less. This is the first number from which the
     # next twenty are enough too.
-    enough = lambda cases: power(design, cases, difference, level) >= sure
-    failing = [more for more in range(high, high + 20) if not enough(more)]
+    failing = [more for more in range(high, high + 20) if power(design, more, difference, level) < sure]
     return failing[-1] + 1 if failing else high
 
 

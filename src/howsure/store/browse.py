@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.result import Result
 from howsure.model.run import Run, RunState
-from howsure.store.database import Database
+from howsure.store.database import Database, fetch_rows
 from howsure.store.leases import lease_is_stale
 from howsure.store.pages import newest_first, visible
 from howsure.store.result_lists import (
@@ -121,18 +121,18 @@ class BrowseQueries:
         self._datasets: DatasetNames = {}
         self._tags: dict[str, tuple[int, list[TagCount]]] = {}
 
-    async def positions(self, run_id: str, wanted: ResultFilter) -> list[int]:
+    async def positions(self, run_id: str, filter: ResultFilter) -> list[int]:
         """The positions of all results that match, in order, however many must be searched."""
-        return await self._database.read(all_positions, run_id, wanted)
+        return await self._database.read(all_positions, run_id, filter)
 
-    async def result_page(self, run_id: str, wanted: ResultFilter, after: int | None, limit: int) -> ResultPage:
+    async def result_page(self, run_id: str, filter: ResultFilter, after: int | None, limit: int) -> ResultPage:
         """A page of the results that match, after a position. A text search looks through a part of a large run at a
         time, and the page says which part."""
-        return await self._database.read(result_page, run_id, wanted, after, limit)
+        return await self._database.read(result_page, run_id, filter, after, limit)
 
-    async def neighbors(self, run_id: str, wanted: ResultFilter, position: int) -> ResultNeighbors:
+    async def neighbors(self, run_id: str, filter: ResultFilter, position: int) -> ResultNeighbors:
         """The results before and after a result among those that match."""
-        return await self._database.read(result_neighbors, run_id, wanted, position)
+        return await self._database.read(result_neighbors, run_id, filter, position)
 
     async def results_at(self, run_id: str, positions: Sequence[int]) -> list[Result]:
         """The results at these positions, in their order."""
@@ -145,13 +145,17 @@ class BrowseQueries:
         if known is None or known[0] != run.counts.completed:
             if len(self._tags) >= MAX_CACHED_TAGS:
                 self._tags.pop(next(iter(self._tags)))
-            counts = await self._database.read(_tag_counts, run.id)
-            known = self._tags[run.id] = (run.counts.completed, counts)
+            counts: Counter[str] = Counter()
+            for tags, number in await self._database.read(count_case_tags, run.id):
+                counts.update(dict.fromkeys(tag_texts(tags.tags, tags.labels), number))
+            most_frequent = [TagCount(text, number) for text, number in counts.most_common(MAX_TAGS)]
+            known = self._tags[run.id] = (run.counts.completed, most_frequent)
         return known[1]
 
     async def count_flaky(self, run_id: str) -> int:
         """How many cases of a candidate have repeats with different verdicts."""
-        return await self._database.read(_count_flaky, run_id)
+        counted = select(func.count()).select_from(flaky_pairs(run_id).subquery())
+        return await self._database.read(lambda connection: connection.scalar(counted) or 0)
 
     async def failures(self, run_id: str) -> list[FailureCount]:
         """What failed or broke, by grader and part, the most frequent first; counted now."""
@@ -168,15 +172,28 @@ class BrowseQueries:
     async def runs_with_counts(self, run_ids: Sequence[str]) -> tuple[list[Run], dict[str, SummaryCounts]]:
         """The same, with the stored counts of those that have ended. Most pages need both, and each call of the store
         costs a change of threads."""
-        return await self._database.read(_runs_with_counts, run_ids, self._clock())
+        now = self._clock()
+        return await self._database.read(
+            lambda connection: (_runs_by_id(connection, run_ids, now), stored_counts(connection, run_ids))
+        )
 
     async def repeat_verdicts(self, run_id: str, case_ids: Sequence[str]) -> dict[tuple[str, str], list[RepeatVerdict]]:
         """Every attempt at these cases, by case and candidate."""
-        return await self._database.read(_repeat_verdicts, run_id, case_ids)
+        columns = results.c
+        statement = select(columns.case_id, columns.candidate, columns.repeat, columns.verdict, columns.position)
+        statement = statement.where(columns.run_id == run_id, columns.case_id.in_(case_ids)).order_by(columns.position)
+        verdicts: dict[tuple[str, str], list[RepeatVerdict]] = {}
+        for case_id, candidate, *attempt in await self._database.read(fetch_rows, statement):
+            verdicts.setdefault((case_id, candidate), []).append(RepeatVerdict(*attempt))
+        return verdicts
 
     async def agent_previews(self, within: AccessScope = EVERYWHERE) -> list[AgentPreview]:
         """Every agent that has runs, the one with the newest run first."""
-        return await self._database.read(_agent_previews, within)
+        latest = func.max(runs.c.created_at)
+        statement = visible(select(runs.c.agent_id, func.count(), latest).where(runs.c.agent_id != ""), runs, within)
+        agents = statement.group_by(runs.c.agent_id).order_by(latest.desc())
+        rows = await self._database.read(fetch_rows, agents)
+        return [AgentPreview(id=id, runs=number, latest=moment) for id, number, moment in rows]
 
     async def newest_runs(self, agent_ids: Sequence[str], within: AccessScope = EVERYWHERE) -> list[str]:
         """The id of the newest run of each of these agents."""
@@ -184,35 +201,42 @@ class BrowseQueries:
 
     async def other_results(self, run: Run, case_id: str, within: AccessScope = EVERYWHERE) -> list[OtherRunResult]:
         """The same case in the newest other runs of the same agent, newest first."""
-        return await self._database.read(_other_results, run, case_id, within)
+        others = select(runs.c.id).where(runs.c.agent_id == run.pins.agent_key, runs.c.id != run.id)
+        newest = newest_first(visible(others, runs, within), runs, MAX_OTHER_RUNS).scalar_subquery()
+        columns = results.c
+        of_run = (runs.c.id, runs.c.name, runs.c.created_at)
+        statement = select(*of_run, columns.position, columns.verdict, columns.candidate, columns.repeat)
+        statement = statement.join_from(runs, results, columns.run_id == runs.c.id)
+        statement = statement.where(runs.c.id.in_(newest), columns.case_id == case_id)
+        ordered = statement.order_by(runs.c.created_at.desc(), runs.c.id.desc(), columns.position)
+        rows = await self._database.read(fetch_rows, ordered.limit(MAX_OTHER_RUNS))
+        return [OtherRunResult(*row) for row in rows]
 
     async def case_verdicts(self, run_ids: Sequence[str], case_ids: Sequence[str]) -> list[CaseVerdict]:
         """The verdicts of these cases in these runs."""
-        return await self._database.read(_case_verdicts, run_ids, case_ids) if run_ids and case_ids else []
+        if not run_ids or not case_ids:
+            return []
+        columns = results.c
+        statement = select(columns.run_id, columns.case_id, columns.verdict).order_by(columns.position)
+        statement = statement.where(columns.run_id.in_(run_ids), columns.case_id.in_(case_ids))
+        return [CaseVerdict(*row) for row in await self._database.read(fetch_rows, statement)]
 
     async def part_tallies(self, run_ids: Sequence[str], part_ids: Sequence[str]) -> list[PartTally]:
         """The outcomes of these rules or criteria, run by run."""
-        return await self._database.read(_part_tallies, run_ids, part_ids) if run_ids and part_ids else []
+        if not run_ids or not part_ids:
+            return []
+        key = (scores.c.run_id, scores.c.part_id, scores.c.outcome)
+        statement = select(*key, func.count()).where(scores.c.run_id.in_(run_ids), scores.c.part_id.in_(part_ids))
+        return [PartTally(*row) for row in await self._database.read(fetch_rows, statement.group_by(*key))]
 
 
 def _results_at(connection: Connection, run_id: str, positions: Sequence[int]) -> list[Result]:
-    found: dict[int, Result] = {}
+    by_position: dict[int, Result] = {}
     for start in range(0, len(positions), CHUNK):
         chunk = page(run_id, after=None, limit=CHUNK, filters={})
         chunk = chunk.where(results.c.position.in_(positions[start : start + CHUNK]))
-        found |= {result.position: result for result in load(connection, chunk)}
-    return [found[position] for position in positions if position in found]
-
-
-def _tag_counts(connection: Connection, run_id: str) -> list[TagCount]:
-    counts: Counter[str] = Counter()
-    for tags, number in count_case_tags(connection, run_id):
-        counts.update(dict.fromkeys(tag_texts(tags.tags, tags.labels), number))
-    return [TagCount(text, number) for text, number in counts.most_common(MAX_TAGS)]
-
-
-def _count_flaky(connection: Connection, run_id: str) -> int:
-    return connection.scalar(select(func.count()).select_from(flaky_pairs(run_id).subquery())) or 0
+        by_position |= {result.position: result for result in load(connection, chunk)}
+    return [by_position[position] for position in positions if position in by_position]
 
 
 def _run_previews(
@@ -220,7 +244,11 @@ def _run_previews(
 ) -> list[RunPreview]:
     columns = [runs.c[name] for name in ("id", "name", "agent_id", "state", "created_at", "owner", "heartbeat_at")]
     rows = read_tuples(connection, newest_first(visible(select(*columns), runs, within), runs, MAX_RUNS))
-    _read_dataset_names(connection, [row[0] for row in rows if row[0] not in datasets], datasets)
+    unread = [row[0] for row in rows if row[0] not in datasets]
+    for start in range(0, len(unread), CHUNK):
+        chunk = select(runs.c.id, runs.c.body).where(runs.c.id.in_(unread[start : start + CHUNK]))
+        for id, body in read_tuples(connection, chunk):
+            datasets[id] = tuple((pin.path, pin.name) for pin in _decode_datasets(body).datasets)
     return [
         RunPreview(
             id=id,
@@ -255,69 +283,12 @@ class _PinnedDatasets(Struct, frozen=True):
 _decode_datasets = msgspec.json.Decoder(_PinnedDatasets).decode
 
 
-def _read_dataset_names(connection: Connection, run_ids: Sequence[str], datasets: DatasetNames) -> None:
-    for start in range(0, len(run_ids), CHUNK):
-        chunk = select(runs.c.id, runs.c.body).where(runs.c.id.in_(run_ids[start : start + CHUNK]))
-        for id, body in read_tuples(connection, chunk):
-            datasets[id] = tuple((pin.path, pin.name) for pin in _decode_datasets(body).datasets)
-
-
 def _runs_by_id(connection: Connection, run_ids: Sequence[str], now: datetime) -> list[Run]:
-    found = {run.id: run for run in load_runs(connection, select(runs).where(runs.c.id.in_(run_ids)), now)}
-    return [found[id] for id in run_ids if id in found]
-
-
-def _runs_with_counts(
-    connection: Connection, run_ids: Sequence[str], now: datetime
-) -> tuple[list[Run], dict[str, SummaryCounts]]:
-    return _runs_by_id(connection, run_ids, now), stored_counts(connection, run_ids)
-
-
-def _repeat_verdicts(
-    connection: Connection, run_id: str, case_ids: Sequence[str]
-) -> dict[tuple[str, str], list[RepeatVerdict]]:
-    columns = results.c
-    statement = select(columns.case_id, columns.candidate, columns.repeat, columns.verdict, columns.position)
-    statement = statement.where(columns.run_id == run_id, columns.case_id.in_(case_ids)).order_by(columns.position)
-    found: dict[tuple[str, str], list[RepeatVerdict]] = {}
-    for case_id, candidate, *attempt in connection.execute(statement):
-        found.setdefault((case_id, candidate), []).append(RepeatVerdict(*attempt))
-    return found
-
-
-def _agent_previews(connection: Connection, within: AccessScope) -> list[AgentPreview]:
-    latest = func.max(runs.c.created_at)
-    statement = visible(select(runs.c.agent_id, func.count(), latest).where(runs.c.agent_id != ""), runs, within)
-    rows = connection.execute(statement.group_by(runs.c.agent_id).order_by(latest.desc()))
-    return [AgentPreview(id=id, runs=number, latest=moment) for id, number, moment in rows]
+    by_id = {run.id: run for run in load_runs(connection, select(runs).where(runs.c.id.in_(run_ids)), now)}
+    return [by_id[id] for id in run_ids if id in by_id]
 
 
 def _newest_runs(connection: Connection, agent_ids: Sequence[str], within: AccessScope) -> list[str]:
     own = visible(select(runs.c.id), runs, within)
     newest = (connection.scalar(newest_first(own.where(runs.c.agent_id == id), runs, 1)) for id in agent_ids)
     return [id for id in newest if id is not None]
-
-
-def _other_results(connection: Connection, run: Run, case_id: str, within: AccessScope) -> list[OtherRunResult]:
-    others = select(runs.c.id).where(runs.c.agent_id == run.pins.agent_key, runs.c.id != run.id)
-    newest = newest_first(visible(others, runs, within), runs, MAX_OTHER_RUNS).scalar_subquery()
-    columns = results.c
-    of_run = (runs.c.id, runs.c.name, runs.c.created_at)
-    statement = select(*of_run, columns.position, columns.verdict, columns.candidate, columns.repeat)
-    statement = statement.join_from(runs, results, columns.run_id == runs.c.id)
-    statement = statement.where(runs.c.id.in_(newest), columns.case_id == case_id)
-    ordered = statement.order_by(runs.c.created_at.desc(), runs.c.id.desc(), columns.position)
-    return [OtherRunResult(*row) for row in connection.execute(ordered.limit(MAX_OTHER_RUNS))]
-
-
-def _case_verdicts(connection: Connection, run_ids: Sequence[str], case_ids: Sequence[str]) -> list[CaseVerdict]:
-    columns = results.c
-    statement = select(columns.run_id, columns.case_id, columns.verdict)
-    statement = statement.where(columns.run_id.in_(run_ids), columns.case_id.in_(case_ids)).order_by(columns.position)
-    return [CaseVerdict(*row) for row in connection.execute(statement)]
-
-
-def _part_tallies(connection: Connection, run_ids: Sequence[str], part_ids: Sequence[str]) -> list[PartTally]:
-    key = (scores.c.run_id, scores.c.part_id, scores.c.outcome)
-    statement = select(*key, func.count()).where(scores.c.run_id.in_(run_ids), scores.c.part_id.in_(part_ids))
-    return [PartTally(*row) for row in connection.execute(statement.group_by(*key))]

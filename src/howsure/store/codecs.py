@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct, field
 
@@ -28,12 +26,8 @@ class StoredResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     as_recorded: bool = False
 
 
-def _foreign(value: Any) -> str:
-    """Details may hold anything that a plug-in puts there; what JSON cannot express is stored as its repr."""
-    return repr(value)
-
-
-encode = msgspec.json.Encoder(enc_hook=_foreign).encode
+encode = msgspec.json.Encoder(enc_hook=repr).encode
+"""Details may hold anything that a plug-in puts there; what JSON cannot express is stored as its repr."""
 _result = msgspec.json.Decoder(StoredResult).decode
 _case = msgspec.json.Decoder(Case).decode
 _pins = msgspec.json.Decoder(Pins).decode

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct
-from sqlalchemy import URL, Connection, Table, func, make_url, select
+from sqlalchemy import URL, Connection, Select, Table, func, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError
 
@@ -52,6 +52,20 @@ def not_idempotent(stored: Callable[..., bool]) -> Callable[[F], F]:
 def stored_check(do: Callable[..., object]) -> Callable[..., bool] | None:
     """The check whether a transaction was done; None: it is idempotent."""
     return getattr(do, "stored", None)
+
+
+def inserted_into(table: Table) -> Callable[..., bool]:
+    """A check for `not_idempotent`: whether the record that a transaction inserts is in the table."""
+
+    def is_inserted(connection: Connection, _: None, record: Any, *rest: object) -> bool:
+        return connection.execute(select(table.c.id).where(table.c.id == record.id)).first() is not None
+
+    return is_inserted
+
+
+def fetch_rows(connection: Connection, statement: Select[Any]) -> list[Any]:
+    """All rows of a statement. With `Database.read` this is a transaction of one statement."""
+    return list(connection.execute(statement))
 
 
 def take_lock(connection: Connection, number: int) -> None:
@@ -103,9 +117,19 @@ def parse_address(location: str | Path) -> Path | PostgresAddress:
     """What a path, a `sqlite:///` or a `postgresql://` address means."""
     if isinstance(location, Path) or "://" not in location:
         return Path(location).expanduser().absolute()
-    url = _parsed(location)
+    try:
+        url = make_url(location)
+    except (ArgumentError, ValueError):
+        # A password may be anywhere in it, so it is not shown.
+        scheme = location.partition("://")[0]
+        raise ConfigInvalid(f"{scheme}://… is not a database address; {EXPECTED}") from None
     if url.get_backend_name() in POSTGRES:
-        return _server(url)
+        if url.drivername.partition("+")[2] not in ("", "asyncpg"):
+            raise ConfigInvalid(
+                f"{display_address(url)}: Howsure speaks to PostgreSQL by asyncpg; begin the address with postgresql://"
+            )
+        plain = url.set(drivername="postgresql")
+        return PostgresAddress(address=plain.render_as_string(hide_password=False), where=display_address(plain))
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         raise ConfigInvalid(f"{display_address(url)}: not a database that Howsure can use; {EXPECTED}")
     return Path(url.database).expanduser().absolute()
@@ -122,25 +146,7 @@ def display_address(url: URL) -> str:
 def split_password(server: PostgresAddress) -> tuple[str, str]:
     """The address for another program's command line, and the password for its environment."""
     url = make_url(server.address)
-    asked = url.query.get("password", "")
-    kept = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
-    kept = kept.difference_update_query(["password"])
-    return kept.render_as_string(), url.password or (asked if isinstance(asked, str) else asked[-1])
-
-
-def _parsed(location: str) -> URL:
-    try:
-        return make_url(location)
-    except (ArgumentError, ValueError):
-        # A password may be anywhere in it, so it is not shown.
-        scheme = location.partition("://")[0]
-        raise ConfigInvalid(f"{scheme}://… is not a database address; {EXPECTED}") from None
-
-
-def _server(url: URL) -> PostgresAddress:
-    if url.drivername.partition("+")[2] not in ("", "asyncpg"):
-        raise ConfigInvalid(
-            f"{display_address(url)}: Howsure speaks to PostgreSQL by asyncpg; begin the address with postgresql://"
-        )
-    plain = url.set(drivername="postgresql")
-    return PostgresAddress(address=plain.render_as_string(hide_password=False), where=display_address(plain))
+    in_query = url.query.get("password", "")
+    public = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
+    public = public.difference_update_query(["password"])
+    return public.render_as_string(), url.password or (in_query if isinstance(in_query, str) else in_query[-1])

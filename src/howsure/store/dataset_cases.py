@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select, tuple_
 
 from howsure.errors import NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
-from howsure.store.database import Database
+from howsure.store.database import Database, fetch_rows
 from howsure.store.pages import visible
 from howsure.store.schema import dataset_cases
 
@@ -51,16 +51,21 @@ class DatasetCaseIndex:
 
     async def find(self, id: str, within: AccessScope = EVERYWHERE) -> CaseAddress:
         """Whose dataset it is in must still be asked: an agent's boundary is the dataset's."""
-        found = await self._database.read(_find, id, within)
-        if found is None:
+        statement = visible(select(dataset_cases).where(dataset_cases.c.id == id), dataset_cases, within)
+        rows = await self._database.read(fetch_rows, statement.limit(1))
+        if not rows:
             raise NotFound(f"there is no test case {id}")
-        return found
+        return CaseAddress(rows[0].id, rows[0].dataset_id, rows[0].case_id, rows[0].position)
 
     async def count(self, datasets: Sequence[OwnedDataset]) -> dict[tuple[str, str], int]:
         """How many cases the newest versions have, by organisation and id: two organisations may keep the same cases
         under the same id."""
-        wanted = [(each.organization_id, each.id) for each in datasets]
-        return await self._database.read(_count, wanted) if wanted else {}
+        if not datasets:
+            return {}
+        place = (dataset_cases.c.organization_id, dataset_cases.c.dataset_id)
+        keys = [(dataset.organization_id, dataset.id) for dataset in datasets]
+        counts = select(*place, func.count()).where(tuple_(*place).in_(keys)).group_by(*place)
+        return {(row[0], row[1]): row[2] for row in await self._database.read(fetch_rows, counts)}
 
 
 def index_cases(connection: Connection, organization_id: str, dataset_id: str, case_ids: Sequence[str]) -> None:
@@ -79,15 +84,3 @@ def index_cases(connection: Connection, organization_id: str, dataset_id: str, c
     ]
     for start in range(0, len(values), CHUNK):
         connection.execute(insert(dataset_cases), values[start : start + CHUNK])
-
-
-def _find(connection: Connection, id: str, within: AccessScope) -> CaseAddress | None:
-    wanted = select(dataset_cases).where(dataset_cases.c.id == id)
-    found = connection.execute(visible(wanted, dataset_cases, within)).first()
-    return None if found is None else CaseAddress(found.id, found.dataset_id, found.case_id, found.position)
-
-
-def _count(connection: Connection, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    place = (dataset_cases.c.organization_id, dataset_cases.c.dataset_id)
-    counted = select(*place, func.count()).where(tuple_(*place).in_(wanted)).group_by(*place)
-    return {(each[0], each[1]): each[2] for each in connection.execute(counted)}

@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from howsure.errors import Conflict, NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind, DocumentVersion, document_label
-from howsure.store.database import Database, not_idempotent
+from howsure.store.database import Database, fetch_rows, not_idempotent
 from howsure.store.dataset_cases import index_cases
 from howsure.store.pages import newest_first, visible
 from howsure.store.schema import OWNED, document_versions, documents
@@ -40,15 +40,6 @@ class DocumentQuery(Struct, frozen=True, kw_only=True):
     before: str | None = None
     agent_id: str | None = None
     name: str | None = None
-
-
-class _DocumentTarget(Struct, frozen=True):
-    """The document to change, and the version that it is expected to have."""
-
-    kind: DocumentKind
-    key: str
-    within: AccessScope
-    expected: int | None
 
 
 class Revision(Struct, frozen=True, kw_only=True):
@@ -106,7 +97,9 @@ class DocumentStore:
     ) -> Document:
         """The next version. `expected` is the version that the change was made to: Conflict where it is not the newest
         any more."""
-        number = await self._database.write(_revise, _DocumentTarget(kind, key, within, expected), draft, self._clock())
+        number = await self._database.write(
+            _revise, _one(kind, key, within), draft, self._clock(), _name(kind.value, key), expected
+        )
         return await self._written(kind, key, number, within)
 
     async def _written(self, kind: DocumentKind, key: str, version: int, within: AccessScope) -> Document:
@@ -123,19 +116,25 @@ class DocumentStore:
         deleted: bool = False,
     ) -> Document:
         """The newest version, or the one asked for. One that was deleted is found only when that is asked for."""
-        wanted = _one(kind, key, within)
+        one = _one(kind, key, within)
         if not deleted:
-            wanted = wanted.where(documents.c.deleted_at.is_(None))
-        found = await self._database.read(_load, _with_version(wanted, version))
-        if not found:
-            raise NotFound(await self._database.read(_missing, wanted, kind, key, version))
-        return found[0]
+            one = one.where(documents.c.deleted_at.is_(None))
+        read = await self._database.read(_load, _with_version(one, version))
+        if not read:
+            raise NotFound(await self._database.read(_missing, one, _name(kind.value, key), version))
+        return read[0]
 
     async def several(
         self, kind: DocumentKind, listing: DocumentQuery, within: AccessScope = EVERYWHERE
     ) -> list[Document]:
         """The newest versions, newest document first."""
-        return await self._database.read(_load, _page(kind, listing, within))
+        statement = select(documents).where(documents.c.kind == kind.value, documents.c.deleted_at.is_(None))
+        for column in ("agent_id", "name"):
+            if (value := getattr(listing, column)) is not None:
+                statement = statement.where(documents.c[column] == value)
+        newest_versions = _with_version(visible(statement, documents, within), None)
+        page = newest_first(newest_versions, documents, listing.limit, listing.before)
+        return await self._database.read(_load, page)
 
     async def versions(
         self,
@@ -147,140 +146,113 @@ class DocumentStore:
         within: AccessScope = EVERYWHERE,
     ) -> list[Document]:
         """Every version, newest first; `before` is the number of the last one already seen."""
-        wanted = _one(kind, key, within)
-        page = _with_every_version(wanted).order_by(document_versions.c.version.desc()).limit(limit)
+        one = _one(kind, key, within)
+        page = _with_every_version(one).order_by(document_versions.c.version.desc()).limit(limit)
         if before is not None:
             page = page.where(document_versions.c.version < before)
-        found = await self._database.read(_load, page)
-        if not found and before is None:
-            raise NotFound(await self._database.read(_missing, wanted, kind, key, None))
-        return found
+        versions = await self._database.read(_load, page)
+        if not versions and before is None:
+            raise NotFound(await self._database.read(_missing, one, _name(kind.value, key), None))
+        return versions
 
     async def changes(
         self, document: Document, limit: int = CHANGELOG_LENGTH, before: int | None = None
     ) -> list[Revision]:
         """The versions of a document without their bodies, newest first; `before` is the last one already seen."""
-        return await self._database.read(_changes, document, limit, before)
+        key, columns = (document.organization_id, document.kind.value, document.id), document_versions.c
+        statement: Select[Any] = select(*(columns[name] for name in Revision.__struct_fields__))
+        statement = statement.where(*(columns[name] == value for name, value in zip(OWNED, key, strict=True)))
+        if before is not None:
+            statement = statement.where(columns.version < before)
+        newest = statement.order_by(columns.version.desc()).limit(limit)
+        return [Revision(**row._mapping) for row in await self._database.read(fetch_rows, newest)]
 
     async def previews(
         self, kind: DocumentKind, *, limit: int = 50, before: str | None = None, within: AccessScope = EVERYWHERE
     ) -> list[DocumentPreview]:
         """The documents of a kind, newest first, without their bodies."""
-        return await self._database.read(_previews, kind, limit, before, within)
+        same = (document_versions.c[name] == documents.c[name] for name in (*OWNED, "version"))
+        written = [document_versions.c[name] for name in ("author", "note", "dialect")]
+        columns = [column for column in documents.c if column.name != "deleted_at"]
+        statement = select(*columns, *written, func.length(document_versions.c.body).label("size"))
+        statement = statement.select_from(documents.join(document_versions, and_(*same)))
+        statement = statement.where(documents.c.kind == kind.value, documents.c.deleted_at.is_(None))
+        page = newest_first(visible(statement, documents, within), documents, limit, before)
+        rows = await self._database.read(fetch_rows, page)
+        return [DocumentPreview(**{**row._mapping, "kind": kind}) for row in rows]
 
     async def labels(
         self, kind: DocumentKind, keys: Collection[str], within: AccessScope = EVERYWHERE
     ) -> dict[str, str]:
         """What these documents are called, "(deleted)" where they were; no body is read."""
-        return await self._database.read(_labels, visible(_about(kind, keys), documents, within)) if keys else {}
+        if not keys:
+            return {}
+        columns = documents.c
+        named: Select[Any] = select(columns.id, columns.name, columns.deleted_at)
+        named = visible(named.where(columns.kind == kind.value, columns.id.in_(sorted(keys))), documents, within)
+        rows = await self._database.read(fetch_rows, named)
+        return {row.id: document_label(row.name, row.deleted_at) for row in rows}
 
     async def delete(
         self, kind: DocumentKind, key: str, *, expected: int | None = None, within: AccessScope = EVERYWHERE
     ) -> None:
         """It is no longer listed or found; runs that refer to a version can still read it."""
-        await self._database.write(_delete, _DocumentTarget(kind, key, within, expected), self._clock())
-
-
-def _changes(connection: Connection, document: Document, limit: int, before: int | None) -> list[Revision]:
-    key, columns = (document.organization_id, document.kind.value, document.id), document_versions.c
-    statement = select(*(columns[name] for name in Revision.__struct_fields__))
-    statement = statement.where(*(columns[name] == value for name, value in zip(OWNED, key, strict=True)))
-    if before is not None:
-        statement = statement.where(columns.version < before)
-    newest = connection.execute(statement.order_by(columns.version.desc()).limit(limit)).mappings()
-    return [Revision(**row) for row in newest]
-
-
-def _previews(
-    connection: Connection, kind: DocumentKind, limit: int, before: str | None, within: AccessScope
-) -> list[DocumentPreview]:
-    same = (*(document_versions.c[name] == documents.c[name] for name in OWNED),)
-    newest = document_versions.c.version == documents.c.version
-    written = [document_versions.c[name] for name in ("author", "note", "dialect")]
-    columns = [column for column in documents.c if column.name != "deleted_at"]
-    statement = select(*columns, *written, func.length(document_versions.c.body).label("size"))
-    statement = statement.select_from(documents.join(document_versions, and_(*same, newest)))
-    statement = statement.where(documents.c.kind == kind.value, documents.c.deleted_at.is_(None))
-    page = newest_first(visible(statement, documents, within), documents, limit, before)
-    return [DocumentPreview(**{**row, "kind": kind}) for row in connection.execute(page).mappings()]
-
-
-def _about(kind: DocumentKind, keys: Collection[str]) -> Select[Any]:
-    named = select(documents.c.id, documents.c.name, documents.c.deleted_at)
-    return named.where(documents.c.kind == kind.value, documents.c.id.in_(sorted(keys)))
-
-
-def _labels(connection: Connection, statement: Select[Any]) -> dict[str, str]:
-    return {each.id: document_label(each.name, each.deleted_at) for each in connection.execute(statement)}
+        name = _name(kind.value, key)
+        await self._database.write(_delete, _one(kind, key, within), self._clock(), name, expected)
 
 
 def _one(kind: DocumentKind, key: str, within: AccessScope) -> Select[Any]:
     """Where several organisations have this id and the caller sees them all, the one without an organisation comes
     first."""
-    wanted = select(documents).where(documents.c.kind == kind.value, documents.c.id == key)
-    return visible(wanted.order_by(documents.c.organization_id), documents, within)
+    statement = select(documents).where(documents.c.kind == kind.value, documents.c.id == key)
+    return visible(statement.order_by(documents.c.organization_id), documents, within)
 
 
-def _page(kind: DocumentKind, listing: DocumentQuery, within: AccessScope) -> Select[Any]:
-    wanted = select(documents).where(documents.c.kind == kind.value, documents.c.deleted_at.is_(None))
-    for column in ("agent_id", "name"):
-        if (value := getattr(listing, column)) is not None:
-            wanted = wanted.where(documents.c[column] == value)
-    newest_versions = _with_version(visible(wanted, documents, within), None)
-    return newest_first(newest_versions, documents, listing.limit, listing.before)
-
-
-def _with_every_version(wanted: Select[Any]) -> Select[Any]:
+def _with_every_version(statement: Select[Any]) -> Select[Any]:
     same = and_(*(document_versions.c[name] == documents.c[name] for name in OWNED))
     columns = [column.label(f"edition_{column.name}") for column in document_versions.c if column.name not in OWNED]
-    return wanted.add_columns(*columns).join(document_versions, same)
+    return statement.add_columns(*columns).join(document_versions, same)
 
 
-def _with_version(wanted: Select[Any], version: int | None) -> Select[Any]:
+def _with_version(statement: Select[Any], version: int | None) -> Select[Any]:
     number = documents.c.version if version is None else version
-    return _with_every_version(wanted).where(document_versions.c.version == number)
+    return _with_every_version(statement).where(document_versions.c.version == number)
 
 
 def _load(connection: Connection, statement: Select[Any]) -> list[Document]:
-    return [_document(found) for found in connection.execute(statement)]
+    return [_document(row) for row in connection.execute(statement)]
 
 
-def _document(found: Any) -> Document:
+def _document(row: Any) -> Document:
     edition = DocumentVersion(
-        version=found.edition_version,
-        body=found.edition_body,
-        sha256=found.edition_sha256,
-        created_at=found.edition_created_at,
-        author=found.edition_author,
-        note=found.edition_note,
-        dialect=found.edition_dialect,
+        version=row.edition_version,
+        body=row.edition_body,
+        sha256=row.edition_sha256,
+        created_at=row.edition_created_at,
+        author=row.edition_author,
+        note=row.edition_note,
+        dialect=row.edition_dialect,
     )
     return Document(
-        id=found.id,
-        kind=DocumentKind(found.kind),
-        agent_id=found.agent_id,
-        name=found.name,
-        latest=found.version,
-        created_at=found.created_at,
-        updated_at=found.updated_at,
+        id=row.id,
+        kind=DocumentKind(row.kind),
+        agent_id=row.agent_id,
+        name=row.name,
+        latest=row.version,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
         edition=edition,
-        organization_id=found.organization_id,
-        deleted_at=found.deleted_at,
+        organization_id=row.organization_id,
+        deleted_at=row.deleted_at,
     )
-
-
-def _is_created(
-    connection: Connection, _: None, owned: tuple[str, str, str], draft: DocumentDraft, now: datetime
-) -> bool:
-    return _is_written(connection, owned, 1, draft, now)
 
 
 def _is_revised(
-    connection: Connection, number: int, wanted: _DocumentTarget, draft: DocumentDraft, now: datetime
+    connection: Connection, number: int, statement: Select[Any], draft: DocumentDraft, now: datetime, *_: object
 ) -> bool:
-    found = connection.execute(_one(wanted.kind, wanted.key, wanted.within)).first()
-    owned = tuple(getattr(found, name, "") for name in OWNED)
-    return found is not None and _is_written(connection, owned, number, draft, now)
+    document = connection.execute(statement).first()
+    owned = tuple(getattr(document, name, "") for name in OWNED)
+    return document is not None and _is_written(connection, owned, number, draft, now)
 
 
 def _is_written(
@@ -293,7 +265,7 @@ def _is_written(
     return bool(found == sha256(draft.body).hexdigest())
 
 
-@not_idempotent(_is_created)
+@not_idempotent(lambda connection, _, owned, draft, now: _is_written(connection, owned, 1, draft, now))
 def _create(connection: Connection, owned: tuple[str, str, str], draft: DocumentDraft, now: datetime) -> None:
     values = dict(zip(OWNED, owned, strict=True))
     about = {"agent_id": draft.agent_id or "", "name": draft.name or ""}
@@ -301,45 +273,45 @@ def _create(connection: Connection, owned: tuple[str, str, str], draft: Document
     try:
         connection.execute(insert(documents).values(**values, **about, **times, version=1))
     except IntegrityError as error:
-        raise Conflict(f"there is a {_words(owned[1])} {owned[2]} already") from error
+        raise Conflict(f"there is a {_name(*owned[1:])} already") from error
     _write_version(connection, values, 1, draft, now)
 
 
 @not_idempotent(_is_revised)
-def _revise(connection: Connection, wanted: _DocumentTarget, draft: DocumentDraft, now: datetime) -> int:
-    found = _held(connection, wanted)
-    values = {name: getattr(found, name) for name in OWNED}
-    about = {name: value for name in ("agent_id", "name") if (value := getattr(draft, name)) is not None}
-    here = and_(*(documents.c[name] == value for name, value in values.items()))
+def _revise(
+    connection: Connection, one: Select[Any], draft: DocumentDraft, now: datetime, name: str, expected: int | None
+) -> int:
+    document = _lock_document(connection, one, name, expected)
+    key = {column: getattr(document, column) for column in OWNED}
+    about = {column: value for column in ("agent_id", "name") if (value := getattr(draft, column)) is not None}
+    here = and_(*(documents.c[column] == value for column, value in key.items()))
     moved = connection.execute(
         update(documents)
-        .where(here, documents.c.version == found.version)
-        .values(version=found.version + 1, updated_at=now, **about)
+        .where(here, documents.c.version == document.version)
+        .values(version=document.version + 1, updated_at=now, **about)
     )
     if not moved.rowcount:
-        raise Conflict(f"the {_words(found.kind)} {found.id} was changed by somebody else just now: read it again")
-    _write_version(connection, values, found.version + 1, draft, now)
-    return int(found.version) + 1
+        raise Conflict(f"the {name} was changed by somebody else just now: read it again")
+    _write_version(connection, key, document.version + 1, draft, now)
+    return int(document.version) + 1
 
 
-def _delete(connection: Connection, wanted: _DocumentTarget, now: datetime) -> None:
-    found = _held(connection, wanted)
-    here = and_(*(documents.c[name] == getattr(found, name) for name in OWNED))
+def _delete(connection: Connection, one: Select[Any], now: datetime, name: str, expected: int | None) -> None:
+    document = _lock_document(connection, one, name, expected)
+    here = and_(*(documents.c[column] == getattr(document, column) for column in OWNED))
     connection.execute(update(documents).where(here).values(deleted_at=now))
 
 
-def _held(connection: Connection, wanted: _DocumentTarget) -> Any:
-    """The document, locked until the transaction ends."""
-    statement = _one(wanted.kind, wanted.key, wanted.within)
-    found = connection.execute(statement.where(documents.c.deleted_at.is_(None)).with_for_update()).first()
-    if found is None:
-        raise NotFound(_missing(connection, statement, wanted.kind, wanted.key, None))
-    if wanted.expected is not None and wanted.expected != found.version:
+def _lock_document(connection: Connection, one: Select[Any], name: str, expected: int | None) -> Any:
+    """The document at the expected version, locked until the transaction ends."""
+    document = connection.execute(one.where(documents.c.deleted_at.is_(None)).with_for_update()).first()
+    if document is None:
+        raise NotFound(_missing(connection, one, name, None))
+    if expected is not None and expected != document.version:
         raise Conflict(
-            f"the {_words(found.kind)} {found.id} is at version {found.version}, not {wanted.expected}: "
-            "somebody else changed it; read it again"
+            f"the {name} is at version {document.version}, not {expected}: somebody else changed it; read it again"
         )
-    return found
+    return document
 
 
 def _write_version(
@@ -352,14 +324,15 @@ def _write_version(
         index_cases(connection, values["organization_id"], values["id"], draft.case_ids)
 
 
-def _missing(connection: Connection, wanted: Select[Any], kind: DocumentKind, key: str, version: int | None) -> str:
-    found = connection.execute(wanted).first()
-    if found is None:
-        return f"there is no {_words(kind.value)} {key}"
+def _missing(connection: Connection, one: Select[Any], name: str, version: int | None) -> str:
+    document = connection.execute(one).first()
+    if document is None:
+        return f"there is no {name}"
     if version is not None:
-        return f"the {_words(kind.value)} {key} has no version {version}; the newest is {found.version}"
-    return f"the {_words(kind.value)} {key} was deleted"
+        return f"the {name} has no version {version}; the newest is {document.version}"
+    return f"the {name} was deleted"
 
 
-def _words(kind: str) -> str:
-    return kind.replace("_", " ")
+def _name(kind: str, key: str) -> str:
+    """The document in the words of a message."""
+    return f"{kind.replace('_', ' ')} {key}"

@@ -10,11 +10,11 @@ from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, insert, or_, select, update
+from sqlalchemy import Connection, Select, insert, or_, select, update
 
 from howsure.errors import NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
-from howsure.store.database import Database, not_idempotent
+from howsure.store.database import Database, fetch_rows, inserted_into, not_idempotent
 from howsure.store.pages import newest_first, visible
 from howsure.store.schema import api_keys
 
@@ -69,52 +69,51 @@ class KeyStore:
     async def add(self, key: ApiKey, secret: str) -> None:
         await self._database.write(_add, key, hash_secret(secret))
 
-    async def add_password(self, key: ApiKey, kept: str) -> None:
-        """`kept` is the hash; it begins with PASSWORD."""
-        await self._database.write(_add, key, kept)
+    async def add_password(self, key: ApiKey, password_hash: str) -> None:
+        """The hash begins with PASSWORD."""
+        await self._database.write(_add, key, password_hash)
 
     async def with_password(self, name: str) -> list[tuple[ApiKey, str]]:
         """The passwords under this name, newest first, each with its stored hash."""
-        wanted = select(api_keys).where(api_keys.c.name == name, api_keys.c.sha256.startswith(PASSWORD))
-        return await self._database.read(_kept, wanted.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc()))
+        named = select(api_keys).where(api_keys.c.name == name, api_keys.c.sha256.startswith(PASSWORD))
+        newest = named.order_by(api_keys.c.created_at.desc(), api_keys.c.id.desc())
+        return [(_key(row), row.sha256) for row in await self._database.read(fetch_rows, newest)]
 
     async def by_secret(self, secret: str) -> ApiKey | None:
         """None where there is no such key; the caller checks whether it is still open."""
-        found = await self._database.read(_several, select(api_keys).where(api_keys.c.sha256 == hash_secret(secret)))
-        return found[0] if found else None
+        keys = await self._read(select(api_keys).where(api_keys.c.sha256 == hash_secret(secret)))
+        return keys[0] if keys else None
 
     async def by_id(self, key_id: str) -> ApiKey | None:
-        found = await self._database.read(_several, select(api_keys).where(api_keys.c.id == key_id))
-        return found[0] if found else None
+        keys = await self._read(select(api_keys).where(api_keys.c.id == key_id))
+        return keys[0] if keys else None
 
     async def several(
         self, *, limit: int = 50, before: str | None = None, within: AccessScope = EVERYWHERE
     ) -> list[ApiKey]:
         """Newest first."""
-        page = newest_first(visible(select(api_keys), api_keys, within), api_keys, limit, before)
-        return await self._database.read(_several, page)
+        return await self._read(newest_first(visible(select(api_keys), api_keys, within), api_keys, limit, before))
 
     async def revoke(self, key_id: str, within: AccessScope = EVERYWHERE) -> ApiKey:
         """The key opens nothing from now on and stays in the list. Revoking it twice changes nothing."""
         await self._database.write(_revoke, key_id, within, self._clock())
-        found = await self._database.read(_several, select(api_keys).where(api_keys.c.id == key_id))
-        return found[0]
+        return (await self._read(select(api_keys).where(api_keys.c.id == key_id)))[0]
 
     async def used(self, key_id: str) -> None:
-        await self._database.write(_used, key_id, self._clock())
+        used = update(api_keys).where(api_keys.c.id == key_id).values(used_at=self._clock())
+        await self._database.write(Connection.execute, used)
 
     async def any(self) -> bool:
         """Whether some key could open something."""
         lasting = or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > self._clock())
         open_ones = select(api_keys).where(api_keys.c.revoked_at.is_(None), lasting).limit(1)
-        return bool(await self._database.read(_several, open_ones))
+        return bool(await self._read(open_ones))
+
+    async def _read(self, statement: Select[Any]) -> list[ApiKey]:
+        return [_key(row) for row in await self._database.read(fetch_rows, statement)]
 
 
-def _is_added(connection: Connection, _: None, key: ApiKey, secret: str) -> bool:
-    return connection.execute(select(api_keys.c.id).where(api_keys.c.id == key.id)).first() is not None
-
-
-@not_idempotent(_is_added)
+@not_idempotent(inserted_into(api_keys))
 def _add(connection: Connection, key: ApiKey, secret: str) -> None:
     connection.execute(
         insert(api_keys).values(
@@ -130,38 +129,26 @@ def _add(connection: Connection, key: ApiKey, secret: str) -> None:
     )
 
 
-def _several(connection: Connection, statement: Any) -> list[ApiKey]:
-    return [_key(found) for found in connection.execute(statement)]
-
-
-def _kept(connection: Connection, statement: Any) -> list[tuple[ApiKey, str]]:
-    return [(_key(found), found.sha256) for found in connection.execute(statement)]
-
-
-def _key(found: Any) -> ApiKey:
+def _key(row: Any) -> ApiKey:
     return ApiKey(
-        id=found.id,
-        name=found.name,
-        scopes=tuple(KeyScope(word) for word in found.scopes.split()),
-        created_at=found.created_at,
-        organization_id=found.organization_id,
+        id=row.id,
+        name=row.name,
+        scopes=tuple(KeyScope(word) for word in row.scopes.split()),
+        created_at=row.created_at,
+        organization_id=row.organization_id,
         # Not `splitlines`: to it, characters that an id may hold end a line, too.
-        agent_ids=None if found.agent_ids is None else tuple(filter(None, found.agent_ids.split("\n"))),
-        expires_at=found.expires_at,
-        revoked_at=found.revoked_at,
-        used_at=found.used_at,
-        is_password=found.sha256.startswith(PASSWORD),
+        agent_ids=None if row.agent_ids is None else tuple(filter(None, row.agent_ids.split("\n"))),
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+        used_at=row.used_at,
+        is_password=row.sha256.startswith(PASSWORD),
     )
 
 
 def _revoke(connection: Connection, key_id: str, within: AccessScope, now: datetime) -> None:
     own = select(api_keys.c.revoked_at).where(api_keys.c.id == key_id)
-    found = connection.execute(visible(own, api_keys, within)).first()
-    if found is None:
+    key = connection.execute(visible(own, api_keys, within)).first()
+    if key is None:
         raise NotFound(f"there is no key {key_id}")
-    if found.revoked_at is None:
+    if key.revoked_at is None:
         connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(revoked_at=now))
-
-
-def _used(connection: Connection, key_id: str, now: datetime) -> None:
-    connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(used_at=now))

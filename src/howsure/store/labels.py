@@ -18,6 +18,7 @@ from howsure.store.run_columns import read_tuples
 from howsure.store.schema import as_text, labels
 
 KEY = ("run_id", "position", "grader", "part_id", "labeler")
+OPINIONS = {opinion.value: opinion for opinion in Opinion}
 
 
 class LabelCount(Struct, frozen=True):
@@ -73,33 +74,33 @@ class LabelStore:
         self, run_id: str, within: AccessScope = EVERYWHERE, positions: Collection[int] | None = None
     ) -> list[HumanLabel]:
         """In the order in which they were given; `positions`: of these results alone."""
-        wanted = select(labels).where(labels.c.run_id == run_id).order_by(labels.c.created_at)
+        statement = select(labels).where(labels.c.run_id == run_id).order_by(labels.c.created_at)
         if positions is not None:
-            wanted = wanted.where(labels.c.position.in_(sorted(positions)))
-        return await self._database.read(_several, visible(wanted, labels, within))
+            statement = statement.where(labels.c.position.in_(sorted(positions)))
+        return await self._database.read(_several, visible(statement, labels, within))
 
     async def newest(self, run_id: str, limit: int, within: AccessScope = EVERYWHERE) -> list[HumanLabel]:
         """The newest labels of a run, oldest first."""
-        wanted = select(labels).where(labels.c.run_id == run_id).order_by(labels.c.created_at.desc()).limit(limit)
-        return (await self._database.read(_several, visible(wanted, labels, within)))[::-1]
+        statement = select(labels).where(labels.c.run_id == run_id).order_by(labels.c.created_at.desc()).limit(limit)
+        return (await self._database.read(_several, visible(statement, labels, within)))[::-1]
 
     async def several(self, listing: LabelQuery, within: AccessScope = EVERYWHERE) -> list[HumanLabel]:
         """Newest first, of all runs or of one."""
-        wanted = select(labels).order_by(labels.c.created_at.desc(), *(labels.c[name] for name in KEY))
+        statement = select(labels).order_by(labels.c.created_at.desc(), *(labels.c[name] for name in KEY))
         for name in ("run_id", "agent_id", "labeler"):
-            if (asked := getattr(listing, name)) is not None:
-                wanted = wanted.where(labels.c[name] == asked)
+            if (value := getattr(listing, name)) is not None:
+                statement = statement.where(labels.c[name] == value)
         at, seen = _read(listing.before)
         if at is not None:
-            wanted = wanted.where(labels.c.created_at <= at).offset(seen)
-        return await self._database.read(_several, visible(wanted.limit(listing.limit), labels, within))
+            statement = statement.where(labels.c.created_at <= at).offset(seen)
+        return await self._database.read(_several, visible(statement.limit(listing.limit), labels, within))
 
     async def one(self, run_id: str, label_id: str, within: AccessScope = EVERYWHERE) -> HumanLabel:
         """By its id; the run may be gone."""
-        found = [label for label in await self.of_run(run_id, within) if label.id == label_id]
-        if not found:
-            raise NotFound(f"there is no label {label_id} of run {run_id}")
-        return found[0]
+        for label in await self.of_run(run_id, within):
+            if label.id == label_id:
+                return label
+        raise NotFound(f"there is no label {label_id} of run {run_id}")
 
     async def remove(self, label: HumanLabel) -> None:
         await self._database.write(_remove, label)
@@ -110,8 +111,8 @@ class LabelStore:
 
 
 def _put(connection: Connection, label: HumanLabel) -> None:
-    given = {name: getattr(label, name) for name in label.__struct_fields__}
-    values = {**given, "opinion": label.opinion.value, "blind": int(label.blind)}
+    fields = {name: getattr(label, name) for name in label.__struct_fields__}
+    values = {**fields, "opinion": label.opinion.value, "blind": int(label.blind)}
     changed = {name: value for name, value in values.items() if name not in KEY}
     statement = insert(connection.dialect.name, labels).values(values)
     connection.execute(statement.on_conflict_do_update(index_elements=list(KEY), set_=changed))
@@ -125,13 +126,12 @@ def _is_taken_back(connection: Connection, label: HumanLabel, run_id: str, label
 
 @not_idempotent(_is_taken_back)
 def _take_back(connection: Connection, run_id: str, labeler: str) -> HumanLabel | None:
-    wanted = select(labels).where(labels.c.run_id == run_id, labels.c.labeler == labeler)
-    newest = wanted.order_by(labels.c.created_at.desc(), labels.c.position.desc()).limit(1)
-    found = _several(connection, newest.with_for_update())
-    if not found:
-        return None
-    _remove(connection, found[0])
-    return found[0]
+    statement = select(labels).where(labels.c.run_id == run_id, labels.c.labeler == labeler)
+    newest = statement.order_by(labels.c.created_at.desc(), labels.c.position.desc()).limit(1)
+    last = next(iter(_several(connection, newest.with_for_update())), None)
+    if last is not None:
+        _remove(connection, last)
+    return last
 
 
 def _remove(connection: Connection, label: HumanLabel) -> None:
@@ -142,21 +142,18 @@ def _remove(connection: Connection, label: HumanLabel) -> None:
 def _several(connection: Connection, statement: Select[Any]) -> list[HumanLabel]:
     """A page may count a thousand: as the driver gives them, they cost a third of SQLAlchemy's own."""
     names = [column.name for column in statement.selected_columns]
-    return [_label(dict(zip(names, each, strict=True))) for each in read_tuples(connection, statement)]
-
-
-OPINIONS = {opinion.value: opinion for opinion in Opinion}
-
-
-def _label(found: dict[str, Any]) -> HumanLabel:
-    found["opinion"], found["blind"] = OPINIONS[found["opinion"]], bool(found["blind"])
-    found["created_at"] = datetime.fromisoformat(found["created_at"])
-    return HumanLabel(**found)
+    page: list[HumanLabel] = []
+    for values in read_tuples(connection, statement):
+        row = dict(zip(names, values, strict=True))
+        row["opinion"], row["blind"] = OPINIONS[row["opinion"]], bool(row["blind"])
+        row["created_at"] = datetime.fromisoformat(row["created_at"])
+        page.append(HumanLabel(**row))
+    return page
 
 
 def _counts(connection: Connection, run_ids: Sequence[str], within: AccessScope) -> list[LabelCount]:
     """Run by run: to sort the labels of each by themselves takes less time than all together."""
-    people = select(labels.c.labeler, func.count()).where(labels.c.run_id == bindparam("wanted"))
-    wanted = visible(people.group_by(labels.c.labeler).order_by(labels.c.labeler), labels, within)
-    found = ((run_id, connection.execute(wanted, {"wanted": run_id})) for run_id in run_ids)
-    return [LabelCount(run_id, labeler, number) for run_id, each in found for labeler, number in each]
+    people = select(labels.c.labeler, func.count()).where(labels.c.run_id == bindparam("run"))
+    statement = visible(people.group_by(labels.c.labeler).order_by(labels.c.labeler), labels, within)
+    counts = ((run_id, connection.execute(statement, {"run": run_id})) for run_id in run_ids)
+    return [LabelCount(run_id, labeler, number) for run_id, rows in counts for labeler, number in rows]

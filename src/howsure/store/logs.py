@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Select, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from howsure.errors import Conflict
 from howsure.model.access_scope import EVERYWHERE, AccessScope
-from howsure.store.database import Database, not_idempotent
+from howsure.store.database import Database, fetch_rows, inserted_into, not_idempotent
 from howsure.store.pages import newest_first, visible
 from howsure.store.schema import answered, audit
 
@@ -45,7 +45,12 @@ class IdempotencyLog:
 
     async def end(self, organization_id: str, key: str, answer: IdempotentAnswer | None) -> None:
         """Keep the answer; None: it failed, and may be tried again."""
-        await self._database.write(_end, (organization_id, key), answer)
+        here = _at((organization_id, key))
+        if answer is None:
+            await self._database.write(Connection.execute, delete(answered).where(*here))
+            return
+        values = {"status": answer.status, "headers": answer.headers, "body": answer.body}
+        await self._database.write(Connection.execute, update(answered).where(*here).values(values))
 
 
 def _is_begun(
@@ -53,19 +58,19 @@ def _is_begun(
 ) -> bool:
     """What was answered before is the same whenever it is asked for."""
     ours = (answered.c.sha256 == request, answered.c.created_at == now)
-    return before is not None or connection.execute(_answer(place).where(*ours)).first() is not None
+    return before is not None or connection.execute(select(answered).where(*_at(place), *ours)).first() is not None
 
 
 @not_idempotent(_is_begun)
 def _begin(connection: Connection, place: tuple[str, str], request: str, now: datetime) -> IdempotentAnswer | None:
     connection.execute(delete(answered).where(answered.c.created_at < now - ANSWER_LIFETIME))
-    found = connection.execute(_answer(place).with_for_update()).first()
-    if found is not None and found.sha256 != request:
+    before = connection.execute(select(answered).where(*_at(place)).with_for_update()).first()
+    if before is not None and before.sha256 != request:
         raise Conflict(f"the idempotency key {place[1]!r} was used for another request: take a new one")
-    if found is not None and found.status is not None:
-        return IdempotentAnswer(found.status, found.headers, found.body)
-    if found is not None:
-        if now - found.created_at < ABANDONED_AFTER:
+    if before is not None and before.status is not None:
+        return IdempotentAnswer(before.status, before.headers, before.body)
+    if before is not None:
+        if now - before.created_at < ABANDONED_AFTER:
             raise Conflict(f"a request with the idempotency key {place[1]!r} is being answered: try again later")
         connection.execute(delete(answered).where(*_at(place)))
     values = {"organization_id": place[0], "key": place[1], "sha256": request, "created_at": now}
@@ -76,20 +81,8 @@ def _begin(connection: Connection, place: tuple[str, str], request: str, now: da
     return None
 
 
-def _end(connection: Connection, place: tuple[str, str], answer: IdempotentAnswer | None) -> None:
-    if answer is None:
-        connection.execute(delete(answered).where(*_at(place)))
-        return
-    values = {"status": answer.status, "headers": answer.headers, "body": answer.body}
-    connection.execute(update(answered).where(*_at(place)).values(values))
-
-
 def _at(place: tuple[str, str]) -> tuple[Any, Any]:
     return answered.c.organization_id == place[0], answered.c.key == place[1]
-
-
-def _answer(place: tuple[str, str]) -> Select[Any]:
-    return select(answered).where(*_at(place))
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
@@ -123,17 +116,9 @@ class AuditLog:
     ) -> list[AuditEntry]:
         """Newest first."""
         page = newest_first(visible(select(audit), audit, within), audit, limit, before, at="at")
-        return await self._database.read(_several, page)
+        return [AuditEntry(**row._mapping) for row in await self._database.read(fetch_rows, page)]
 
 
-def _is_added(connection: Connection, _: None, entry: AuditEntry) -> bool:
-    return connection.execute(select(audit.c.id).where(audit.c.id == entry.id)).first() is not None
-
-
-@not_idempotent(_is_added)
+@not_idempotent(inserted_into(audit))
 def _add(connection: Connection, entry: AuditEntry) -> None:
     connection.execute(insert(audit).values({name: getattr(entry, name) for name in entry.__struct_fields__}))
-
-
-def _several(connection: Connection, statement: Select[Any]) -> list[AuditEntry]:
-    return [AuditEntry(**each._mapping) for each in connection.execute(statement)]

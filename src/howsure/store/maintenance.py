@@ -68,27 +68,26 @@ def _health(connection: Connection, where: str) -> DatabaseHealth:
     schema = read_revision(connection, where)
     late = schema is not None and is_behind(schema, where)
     problems = [f"its schema is {schema}, and {HEAD} is the newest: `howsure db upgrade`"] if late else []
+    counts: dict[str, int] = {}
+    if schema is not None and not late:
+        tables = (table for table in metadata.tables.values() if table.name != "alembic_version")
+        counts = {table.name: connection.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
     server = connection.dialect.name == "postgresql"
-    version, size, found = (_server if server else _file)(connection, where)
+    version, size, own_problems = (_server if server else _file)(connection, where)
     return DatabaseHealth(
         where=where,
         database=version,
         schema=schema,
         bytes=size,
-        counts={} if schema is None or late else _counts(connection),
-        problems=(*problems, *found),
+        counts=counts,
+        problems=(*problems, *own_problems),
     )
 
 
-def _counts(connection: Connection) -> dict[str, int]:
-    tables = (table for table in metadata.tables.values() if table.name != "alembic_version")
-    return {table.name: connection.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
-
-
 def _file(connection: Connection, _: str) -> tuple[str, int, list[str]]:
-    said = [str(each) for each in connection.scalars(text(f"PRAGMA integrity_check({MAX_PROBLEMS})"))]
+    findings = [str(each) for each in connection.scalars(text(f"PRAGMA integrity_check({MAX_PROBLEMS})"))]
     orphans = {str(each.table) for each in connection.execute(text("PRAGMA foreign_key_check"))}
-    problems = [] if said == ["ok"] else said
+    problems = [] if findings == ["ok"] else findings
     problems += [f"{table} has entries whose run is not there" for table in sorted(orphans)]
     pages, size = (connection.scalar(text(f"PRAGMA {name}")) or 0 for name in ("page_count", "page_size"))
     return f"SQLite {sqlite3.sqlite_version}", pages * size, problems
@@ -167,14 +166,14 @@ async def _dump(server: PostgresAddress, unfinished: Path) -> str:
             f"{server.where} is backed up by pg_dump, which is not on the PATH; where it is: {secret}{shown}"
         )
     environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
-    ran = await asyncio.create_subprocess_exec(*command, env=environment, stderr=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(*command, env=environment, stderr=asyncio.subprocess.PIPE)
     try:
-        _, said = await ran.communicate()
+        _, errors = await process.communicate()
     except asyncio.CancelledError:
         with suppress(ProcessLookupError):
-            ran.kill()
-        await ran.wait()
+            process.kill()
+        await process.wait()
         raise
-    if ran.returncode:
-        raise ConfigInvalid(f"{server.where}: pg_dump: {said.decode(errors='replace').strip()}")
+    if process.returncode:
+        raise ConfigInvalid(f"{server.where}: pg_dump: {errors.decode(errors='replace').strip()}")
     return f"createdb a new database, then: pg_restore --no-owner --dbname=ITS_ADDRESS {shlex.quote(str(unfinished))}"

@@ -11,7 +11,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from howsure.errors import ConfigInvalid, InputError
 from howsure.store.database import WAIT_SECONDS, PostgresAddress, stored_check
@@ -136,8 +136,13 @@ class PostgresDatabase:
 
     async def _try_to_write(self, do: Callable[[Connection], T]) -> T | _UncertainCommit[T]:
         async with self._writing.connect() as connection:
-            done, number = await connection.run_sync(_numbered, do)
-            error = await _commit_error(connection)
+            # The transaction's number is None where it has written nothing.
+            done, number = await connection.run_sync(lambda it: (do(it), it.exec_driver_sql(NUMBER).scalar()))
+            error: Exception | None = None
+            try:
+                await connection.commit()
+            except DATABASE_ERRORS as failure:
+                error = failure
         if error is None:
             return done
         if number is None or not connection_lost(error):
@@ -200,16 +205,3 @@ class _UncertainCommit(Generic[T]):
         self.done = done
         self.number = number
         self.error = error
-
-
-def _numbered(connection: Connection, do: Callable[[Connection], T]) -> tuple[T, str | None]:
-    """What a transaction gives, and its number; None: it has written nothing."""
-    return do(connection), connection.exec_driver_sql(NUMBER).scalar()
-
-
-async def _commit_error(connection: AsyncConnection) -> Exception | None:
-    try:
-        await connection.commit()
-    except DATABASE_ERRORS as error:
-        return error
-    return None

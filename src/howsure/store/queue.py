@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from howsure.errors import Conflict, NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.job import Job, JobState, JobTask, QueueLengths, RequestedState
 from howsure.model.run import Run, RunState
 from howsure.store import runs as run_queries
-from howsure.store.database import Database, not_idempotent, take_lock
+from howsure.store.database import Database, fetch_rows, not_idempotent, take_lock
 from howsure.store.leases import lease_is_held, renew_lease
 from howsure.store.schema import jobs, runs
 from howsure.store.summaries import store_counts
@@ -48,7 +48,8 @@ class RunQueue:
 
     async def own(self, run_ids: Sequence[str]) -> set[str]:
         """Those of these runs that are the service's own."""
-        return await self._database.read(_own, run_ids) if run_ids else set()
+        own = select(jobs.c.run_id).where(jobs.c.run_id.in_(run_ids))
+        return {row.run_id for row in await self._database.read(fetch_rows, own)} if run_ids else set()
 
     async def claim(self, owner: str, *, per_agent: int, overall: int) -> Job | None:
         """Take the run that has waited longest and whose agent is not busy enough already; None when there is none."""
@@ -81,14 +82,15 @@ class RunQueue:
         await self._database.write(_again, run_id, task, self._clock())
 
     async def lengths(self, within: AccessScope = EVERYWHERE) -> QueueLengths:
-        return await self._database.read(_lengths, within)
+        live_states = (JobState.QUEUED.value, JobState.RUNNING.value)
+        live = select(jobs.c.state, func.count()).where(jobs.c.state.in_(live_states))
+        if within.organization_id is not None:
+            live = live.where(jobs.c.organization_id == within.organization_id)
+        numbers: dict[str, int] = dict(await self._database.read(fetch_rows, live.group_by(jobs.c.state)))
+        return QueueLengths(*(numbers.get(state, 0) for state in live_states))
 
 
-def _is_added(connection: Connection, _: None, run: Run, request: bytes, now: datetime) -> bool:
-    return _job(connection, run.id) is not None
-
-
-@not_idempotent(_is_added)
+@not_idempotent(lambda connection, _, run, *rest: _job(connection, run.id) is not None)
 def _add(connection: Connection, run: Run, request: bytes, now: datetime) -> None:
     run_queries.create_run(connection, run)
     values = {
@@ -106,25 +108,21 @@ def _add(connection: Connection, run: Run, request: bytes, now: datetime) -> Non
 
 
 def _job(connection: Connection, run_id: str) -> Job | None:
-    found = connection.execute(select(jobs).where(jobs.c.run_id == run_id)).first()
-    return None if found is None else _read(found)
+    row = connection.execute(select(jobs).where(jobs.c.run_id == run_id)).first()
+    return None if row is None else _read(row)
 
 
-def _own(connection: Connection, run_ids: Sequence[str]) -> set[str]:
-    return set(connection.scalars(select(jobs.c.run_id).where(jobs.c.run_id.in_(run_ids))))
-
-
-def _read(found: Any) -> Job:
+def _read(row: Any) -> Job:
     return Job(
-        run_id=found.run_id,
-        organization_id=found.organization_id,
-        agent_id=found.agent_id,
-        state=JobState(found.state),
-        wish=RequestedState(found.wish),
-        task=JobTask(found.task),
-        tries=found.tries,
-        queued_at=found.queued_at,
-        request=found.request,
+        run_id=row.run_id,
+        organization_id=row.organization_id,
+        agent_id=row.agent_id,
+        state=JobState(row.state),
+        wish=RequestedState(row.wish),
+        task=JobTask(row.task),
+        tries=row.tries,
+        queued_at=row.queued_at,
+        request=row.request,
     )
 
 
@@ -139,7 +137,8 @@ def _claim(connection: Connection, owner: str, most: tuple[int, int], now: datet
     per_agent, overall = most
     # Two workers that count at the same time would claim one run too many.
     take_lock(connection, CLAIM_LOCK)
-    busy: dict[str, int] = dict(connection.execute(_busy()).all())  # type: ignore[arg-type]
+    running = select(jobs.c.agent_id, func.count()).where(jobs.c.state == JobState.RUNNING.value)
+    busy: dict[str, int] = dict(connection.execute(running.group_by(jobs.c.agent_id)).all())
     if sum(busy.values()) >= overall:
         return None
     full = [agent for agent, number in busy.items() if agent and number >= per_agent]
@@ -148,18 +147,13 @@ def _claim(connection: Connection, owner: str, most: tuple[int, int], now: datet
     waiting = select(jobs).where(*known, jobs.c.agent_id.not_in(full))
     oldest = waiting.order_by(jobs.c.queued_at, jobs.c.run_id).limit(1)
     # Another worker is claiming the ones that are locked.
-    found = connection.execute(oldest.with_for_update(skip_locked=True)).first()
-    if found is None:
+    job = connection.execute(oldest.with_for_update(skip_locked=True)).first()
+    if job is None:
         return None
-    _change(connection, found.run_id, {"state": JobState.RUNNING.value, "tries": jobs.c.tries + 1})
+    _change(connection, job.run_id, {"state": JobState.RUNNING.value, "tries": jobs.c.tries + 1})
     taken = {"owner": owner, "heartbeat_at": now, "state": RunState.RUNNING.value}
-    run_queries.change_run(connection, found.run_id, taken)
-    return _read(found)
-
-
-def _busy() -> Select[tuple[str, int]]:
-    running = jobs.c.state == JobState.RUNNING.value
-    return select(jobs.c.agent_id, func.count()).where(running).group_by(jobs.c.agent_id)
+    run_queries.change_run(connection, job.run_id, taken)
+    return _read(job)
 
 
 def _reclaim(connection: Connection, ours: tuple[str, frozenset[str]], most: int, now: datetime) -> list[str]:
@@ -168,29 +162,26 @@ def _reclaim(connection: Connection, ours: tuple[str, frozenset[str]], most: int
     worked_on = select(*known).join(runs, runs.c.id == jobs.c.run_id).where(jobs.c.state == JobState.RUNNING.value)
     # Locked until we are done, so that no other process requeues it after it was claimed again. A row that is locked
     # now belongs to a worker that is alive.
-    held_here = worked_on.with_for_update(skip_locked=True)
-    lost = [each for each in connection.execute(held_here) if _is_lost(each, ours, now)]
-    for each in lost:
-        wish, ended = RequestedState(each.wish), each.state in ENDED_STATES
-        if wish is RequestedState.NONE and not ended and each.tries >= most:
-            _fail(connection, each.run_id, WORKERS_DIED.format(each.tries))
+    locked = worked_on.with_for_update(skip_locked=True)
+    lost = [job for job in connection.execute(locked) if _is_lost(job, ours, now)]
+    for job in lost:
+        wish, ended = RequestedState(job.wish), job.state in ENDED_STATES
+        if wish is RequestedState.NONE and not ended and job.tries >= most:
+            failed = {"state": RunState.FAILED.value, "owner": None, "error": WORKERS_DIED.format(job.tries)}
+            run_queries.change_run(connection, job.run_id, failed)
+            store_counts(connection, job.run_id)
+            end_job(connection, job.run_id)
         else:
             # It may have ended, and its worker was killed before it could store that here.
-            _stop(connection, each.run_id, wish, {"state": (JobState.DONE if ended else JobState.QUEUED).value})
-    return [each.run_id for each in lost]
+            _stop(connection, job.run_id, wish, {"state": (JobState.DONE if ended else JobState.QUEUED).value})
+    return [job.run_id for job in lost]
 
 
-def _fail(connection: Connection, run_id: str, error: str) -> None:
-    run_queries.change_run(connection, run_id, {"state": RunState.FAILED.value, "owner": None, "error": error})
-    store_counts(connection, run_id)
-    end_job(connection, run_id)
-
-
-def _is_lost(found: Any, ours: tuple[str, frozenset[str]], now: datetime) -> bool:
+def _is_lost(job: Any, ours: tuple[str, frozenset[str]], now: datetime) -> bool:
     process, working = ours
-    if found.owner is not None and found.owner.startswith(process):
-        return found.owner not in working
-    return not lease_is_held(found.owner, found.heartbeat_at, now)
+    if job.owner is not None and job.owner.startswith(process):
+        return job.owner not in working
+    return not lease_is_held(job.owner, job.heartbeat_at, now)
 
 
 def _stop(connection: Connection, run_id: str, wish: RequestedState, otherwise: dict[str, Any]) -> None:
@@ -241,12 +232,12 @@ def _is_mine(connection: Connection, run_id: str, owner: str) -> bool:
 
 
 def _wish(connection: Connection, run_id: str, wish: RequestedState, now: datetime) -> RunState:
-    found = _held(connection, run_id)
-    if found.state == JobState.DONE.value:
+    job = _lock_job(connection, run_id)
+    if job.state == JobState.DONE.value:
         raise Conflict(f"run {run_id} has ended: there is nothing to {wish.value}")
-    if found.state == JobState.HELD.value and wish is RequestedState.PAUSE:
+    if job.state == JobState.HELD.value and wish is RequestedState.PAUSE:
         raise Conflict(f"run {run_id} is not in the queue: there is nothing to pause")
-    if found.state == JobState.RUNNING.value:
+    if job.state == JobState.RUNNING.value:
         _change(connection, run_id, {"wish": wish.value})
         return RunState.RUNNING
     _stop(connection, run_id, wish, {})
@@ -254,29 +245,20 @@ def _wish(connection: Connection, run_id: str, wish: RequestedState, now: dateti
 
 
 def _again(connection: Connection, run_id: str, task: JobTask, now: datetime) -> None:
-    found = _held(connection, run_id)
-    if found.state in (JobState.QUEUED.value, JobState.RUNNING.value):
-        raise Conflict(f"run {run_id} is {found.state}: wait for its end, or cancel it")
+    job = _lock_job(connection, run_id)
+    if job.state in (JobState.QUEUED.value, JobState.RUNNING.value):
+        raise Conflict(f"run {run_id} is {job.state}: wait for its end, or cancel it")
     queued = {"state": JobState.QUEUED.value, "task": task.value, "queued_at": now, "wish": RequestedState.NONE.value}
     _change(connection, run_id, {**queued, "tries": 0})
     run_queries.change_run(connection, run_id, {"state": RunState.PENDING.value, "error": "", "completed_at": None})
 
 
-def _held(connection: Connection, run_id: str) -> Any:
-    found = connection.execute(select(jobs).where(jobs.c.run_id == run_id).with_for_update()).first()
-    if found is None:
+def _lock_job(connection: Connection, run_id: str) -> Any:
+    job = connection.execute(select(jobs).where(jobs.c.run_id == run_id).with_for_update()).first()
+    if job is None:
         raise NotFound(f"run {run_id} is not one of the service's own: it was started by `howsure run`")
-    return found
+    return job
 
 
 def _change(connection: Connection, run_id: str, values: dict[str, Any]) -> None:
     connection.execute(update(jobs).where(jobs.c.run_id == run_id).values(values))
-
-
-def _lengths(connection: Connection, within: AccessScope) -> QueueLengths:
-    counted = select(jobs.c.state, func.count()).group_by(jobs.c.state)
-    live = counted.where(jobs.c.state.in_([JobState.QUEUED.value, JobState.RUNNING.value]))
-    if within.organization_id is not None:
-        live = live.where(jobs.c.organization_id == within.organization_id)
-    numbers: dict[str, int] = dict(connection.execute(live).all())
-    return QueueLengths(numbers.get(JobState.QUEUED.value, 0), numbers.get(JobState.RUNNING.value, 0))

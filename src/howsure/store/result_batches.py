@@ -4,7 +4,7 @@ in column order, which costs a fraction of SQLAlchemy's own binding and stores t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha1
@@ -41,14 +41,14 @@ class ResultBatch:
 
     __slots__ = ("cases", "numbers", "positions", "results", "scores")
 
-    def __init__(self, run_id: str, given: Sequence[Result]) -> None:
+    def __init__(self, run_id: str, batch: Sequence[Result]) -> None:
         namespace = UUID(run_id).bytes
         self.cases: dict[str, Values] = {}
         self.results: list[Values] = []
         self.scores: list[Values] = []
-        self.positions = [result.position for result in given]
-        self.numbers = Counter(VERDICTS[result.verdict] for result in given)
-        for result in given:
+        self.positions = [result.position for result in batch]
+        self.numbers = Counter(VERDICTS[result.verdict] for result in batch)
+        for result in batch:
             try:
                 self._add(run_id, namespace, result)
             except (TypeError, ValueError, RecursionError) as error:
@@ -127,30 +127,23 @@ def _write(connection: Connection, run_id: str, batch: ResultBatch, now: datetim
     # First, and on the one row of the run: other writers of this run wait here until we are done.
     change_run(connection, run_id, {"heartbeat_at": now, "groups": None}, owner)
     dialect = connection.dialect
-    fresh = not _some_written(connection, run_id, batch.positions)
+    # Most batches are new: one look between the first and the last is cheaper than one for each.
+    near = (run_id, min(batch.positions), max(batch.positions))
+    is_new = connection.exec_driver_sql(_first_written(dialect), near).scalar() is None
     connection.exec_driver_sql(_upsert(dialect, cases), list(batch.cases.values()))
     try:
         connection.exec_driver_sql(_upsert(dialect, results), batch.results)
     except IntegrityError as error:
         raise Conflict(f"run {run_id} has another result at one of these positions: its plan has changed") from error
-    if not fresh:
-        _forget_scores(connection, run_id, batch.positions)
+    if not is_new:
+        # Scores of an earlier attempt may be more in number than those of the new one.
+        old = delete(scores).where(scores.c.run_id == run_id, scores.c.position == bindparam("old"))
+        connection.execute(old, [{"old": position} for position in batch.positions])
     if batch.scores:
         connection.exec_driver_sql(_upsert(dialect, scores), batch.scores)
-    connection.execute(_counted(run_id, batch.numbers) if fresh else recount_verdicts(run_id))
-
-
-def _forget_scores(connection: Connection, run_id: str, positions: Sequence[int]) -> None:
-    """Scores of an earlier attempt may be more in number than those of the new one."""
-    old = delete(scores).where(scores.c.run_id == run_id, scores.c.position == bindparam("old"))
-    connection.execute(old, [{"old": position} for position in positions])
-
-
-def _some_written(connection: Connection, run_id: str, positions: Sequence[int]) -> bool:
-    """Whether there may be results at these positions. Most batches are new: one look between the first and the last
-    is cheaper than one for each."""
-    near = (run_id, min(positions), max(positions))
-    return connection.exec_driver_sql(_first_written(connection.dialect), near).scalar() is not None
+    more = {verdict: runs.c[verdict] + number for verdict, number in batch.numbers.items()}
+    counted = update(runs).where(runs.c.id == run_id).values(more)
+    connection.execute(counted if is_new else recount_verdicts(run_id))
 
 
 @lru_cache
@@ -159,12 +152,6 @@ def _first_written(dialect: Dialect) -> str:
     near = results.c.position.between(bindparam("low"), bindparam("high"))
     found = select(func.min(results.c.position)).where(results.c.run_id == bindparam("run"), near)
     return str(found.compile(dialect=dialect))
-
-
-def _counted(run_id: str, numbers: Mapping[str, int]) -> Update:
-    """Adds new results to the counts of the run."""
-    more = {verdict: runs.c[verdict] + number for verdict, number in numbers.items()}
-    return update(runs).where(runs.c.id == run_id).values(more)
 
 
 def recount_verdicts(run_id: str) -> Update:

@@ -98,21 +98,21 @@ class ResultNeighbors(Struct, frozen=True):
     matching: int | None = None
 
 
-def all_positions(connection: Connection, run_id: str, wanted: ResultFilter) -> list[int]:
+def all_positions(connection: Connection, run_id: str, filter: ResultFilter) -> list[int]:
     """The positions of all matches, in order, however long that takes."""
-    positions = ResultQuery(connection, run_id, wanted).after(None)
-    return _containing(connection, run_id, wanted.text, positions) if wanted.text else positions
+    positions = ResultQuery(connection, run_id, filter).after(None)
+    return _containing(connection, run_id, filter.text, positions) if filter.text else positions
 
 
-def result_page(connection: Connection, run_id: str, wanted: ResultFilter, after: int | None, limit: int) -> ResultPage:
+def result_page(connection: Connection, run_id: str, filter: ResultFilter, after: int | None, limit: int) -> ResultPage:
     """The page after a position; the first page where the result at that position no longer matches."""
-    query = ResultQuery(connection, run_id, wanted)
-    known = query.after(None) if wanted.is_costly else None
+    query = ResultQuery(connection, run_id, filter)
+    known = query.after(None) if filter.is_costly else None
     total = query.count() if known is None else len(known)
-    if wanted.text and total > SEARCHED_PER_PAGE:
-        return _searched_page(query, wanted.text, known, after, limit)
-    if wanted.text:
-        known = _containing(connection, run_id, wanted.text, query.after(None) if known is None else known)
+    if filter.text and total > SEARCHED_PER_PAGE:
+        return _searched_page(query, filter.text, known, after, limit)
+    if filter.text:
+        known = _containing(connection, run_id, filter.text, query.after(None) if known is None else known)
     if known is None:
         first, matching = 0 if after is None else query.up_to(after), total
         shown = query.after(after, limit)
@@ -154,27 +154,27 @@ def _searched_page(
     )
 
 
-def result_neighbors(connection: Connection, run_id: str, wanted: ResultFilter, position: int) -> ResultNeighbors:
+def result_neighbors(connection: Connection, run_id: str, filter: ResultFilter, position: int) -> ResultNeighbors:
     """The neighbours of a result. One that does not match stands where it would be in the order of the file."""
-    query = ResultQuery(connection, run_id, wanted)
-    known = query.after(None) if wanted.is_costly else None
+    query = ResultQuery(connection, run_id, filter)
+    known = query.after(None) if filter.is_costly else None
     total, place = query.count_and_place(position) if known is None else (len(known), None)
-    if wanted.text and total <= SEARCHED_PER_PAGE:
-        known = _containing(connection, run_id, wanted.text, query.after(None) if known is None else known)
+    if filter.text and total <= SEARCHED_PER_PAGE:
+        known = _containing(connection, run_id, filter.text, query.after(None) if known is None else known)
         return _neighbors_among(known, position)
-    if known is not None and not wanted.text:
+    if known is not None and not filter.text:
         return _neighbors_among(known, position)
-    distance = SEARCHED_PER_PAGE // 2 if wanted.text else 1
+    distance = SEARCHED_PER_PAGE // 2 if filter.text else 1
     if known is not None:
         ordered = known if position in known else sorted([*known, position])
         here = ordered.index(position)
         near = ordered[max(0, here - distance) : here][::-1], ordered[here + 1 : here + 1 + distance]
     else:
         if place is None:
-            query = ResultQuery(connection, run_id, replace(wanted, order=ResultOrder.FILE))
+            query = ResultQuery(connection, run_id, replace(filter, order=ResultOrder.FILE))
         near = query.before(position, distance), query.after(position, distance)
-    if wanted.text:
-        return ResultNeighbors(*(_first_containing(connection, run_id, wanted.text, some) for some in near))
+    if filter.text:
+        return ResultNeighbors(*(_first_containing(connection, run_id, filter.text, some) for some in near))
     previous, following = (some[0] if some else None for some in near)
     return ResultNeighbors(previous, following, *((place, total) if place is not None else ()))
 
@@ -191,19 +191,19 @@ class ResultQuery:
     """The results of a run that match a filter, in order; the filter's text is not searched here. Worst first is read
     one verdict after the other, because an index holds the results of each verdict in the order of the file."""
 
-    def __init__(self, connection: Connection, run_id: str, wanted: ResultFilter) -> None:
+    def __init__(self, connection: Connection, run_id: str, filter: ResultFilter) -> None:
         self.connection = connection
         self.run_id = run_id
-        self._conditions = filter_conditions(connection, run_id, wanted)
+        self._conditions = filter_conditions(connection, run_id, filter)
         self._key: ColumnElement[Any] | None = None
         self._verdicts: list[str] = []
-        if wanted.order is ResultOrder.SLOWEST:
+        if filter.order is ResultOrder.SLOWEST:
             self._key = -func.coalesce(results.c.duration_ms, 0.0, type_=Float)
-        elif wanted.order is ResultOrder.WORST and wanted.is_costly:
+        elif filter.order is ResultOrder.WORST and filter.is_costly:
             ranks = {verdict: rank for rank, verdict in enumerate(WORST_FIRST)}
             self._key = case(ranks, value=results.c.verdict, else_=9)
-        elif wanted.order is ResultOrder.WORST:
-            self._verdicts = [each for each in WORST_FIRST if not wanted.verdicts or each in wanted.verdicts]
+        elif filter.order is ResultOrder.WORST:
+            self._verdicts = [each for each in WORST_FIRST if not filter.verdicts or each in filter.verdicts]
 
     def count(self, *where: ColumnElement[bool]) -> int:
         statement = select(func.count()).where(results.c.run_id == self.run_id, *self._conditions, *where)
@@ -289,33 +289,33 @@ class ResultQuery:
         return None if found is None else tuple_(literal(found[0], Float), literal(position))
 
 
-def filter_conditions(connection: Connection, run_id: str, wanted: ResultFilter) -> SqlConditions:
+def filter_conditions(connection: Connection, run_id: str, filter: ResultFilter) -> SqlConditions:
     columns, conditions = results.c, SqlConditions()
-    if wanted.verdicts:
-        conditions.append(columns.verdict.in_(wanted.verdicts))
-    if wanted.candidate is not None:
-        conditions.append(columns.candidate == wanted.candidate)
-    if wanted.fault:
-        conditions.append(columns.fault == wanted.fault)
-    if wanted.grader or wanted.component is not None:
-        conditions.append(_failed_by(connection, run_id, wanted))
-    if wanted.tag:
-        conditions.append(columns.case_id.in_(_cases_with_tag(connection, run_id, wanted.tag)))
-    if wanted.flaky:
+    if filter.verdicts:
+        conditions.append(columns.verdict.in_(filter.verdicts))
+    if filter.candidate is not None:
+        conditions.append(columns.candidate == filter.candidate)
+    if filter.fault:
+        conditions.append(columns.fault == filter.fault)
+    if filter.grader or filter.component is not None:
+        conditions.append(_failed_by(connection, run_id, filter))
+    if filter.tag:
+        conditions.append(columns.case_id.in_(_cases_with_tag(connection, run_id, filter.tag)))
+    if filter.flaky:
         conditions.append(tuple_(columns.case_id, columns.candidate).in_(flaky_pairs(run_id)))
     return conditions
 
 
-def _failed_by(connection: Connection, run_id: str, wanted: ResultFilter) -> ColumnElement[bool]:
+def _failed_by(connection: Connection, run_id: str, filter: ResultFilter) -> ColumnElement[bool]:
     """Candidate, grader and component are named one by one, so that the summary's index leads to the failures."""
     own, failed = scores.c, list[Select[Any]]()
     for candidate in _distinct(connection, own.candidate, own.run_id == run_id):
         of_candidate = (own.run_id == run_id, own.candidate == candidate)
-        for name in [wanted.grader] if wanted.grader else _distinct(connection, own.name, *of_candidate):
+        for name in [filter.grader] if filter.grader else _distinct(connection, own.name, *of_candidate):
             here = (*of_candidate, own.name == name)
-            part = [own.part_id == wanted.part] if wanted.part else []
-            if wanted.component is not None:
-                scopes = [own.scope == wanted.component]
+            part = [own.part_id == filter.part] if filter.part else []
+            if filter.component is not None:
+                scopes = [own.scope == filter.component]
             else:
                 # The grade of a whole case has no scope.
                 named = (own.scope == each for each in _distinct(connection, own.scope, *here))

@@ -40,7 +40,7 @@ def page(run_id: str, *, after: int | None, limit: int, filters: Mapping[str, An
 def load(connection: Connection, statement: Select[Any]) -> list[Result]:
     """The results that a statement made by `page` selects; a case that several of them share is decoded once."""
     known: dict[str, Case] = {}
-    return [_result(found, known) for found in connection.execute(statement)]
+    return [_result(row, known) for row in connection.execute(statement)]
 
 
 def one(connection: Connection, run_id: str, key: str, filters: Mapping[str, Any]) -> Result:
@@ -76,18 +76,16 @@ class ResultGrades(Struct, frozen=True):
     grades: tuple[Grade, ...]
 
 
-def read_result_grades(connection: Connection, run_id: str, wanted: Sequence[int]) -> list[ResultGrades]:
+def read_result_grades(connection: Connection, run_id: str, positions: Sequence[int]) -> list[ResultGrades]:
     """The grades of the results at these positions, without their conversations."""
     own = results.c
-    told = select(own.position, own.case_id, own.candidate, own.repeat, own.format, own.body)
-    found: list[ResultGrades] = []
-    for start in range(0, len(wanted), CHUNK):
-        some = told.where(own.run_id == run_id, own.position.in_(wanted[start : start + CHUNK]))
-        found += [
-            ResultGrades(position, case_id, candidate, repeat, decode_grades(version, body))
-            for position, case_id, candidate, repeat, version, body in connection.execute(some)
-        ]
-    return found
+    statement = select(own.position, own.case_id, own.candidate, own.repeat, own.format, own.body)
+    grades: list[ResultGrades] = []
+    for start in range(0, len(positions), CHUNK):
+        chunk = statement.where(own.run_id == run_id, own.position.in_(positions[start : start + CHUNK]))
+        rows = connection.execute(chunk)
+        grades += [ResultGrades(*row[:4], decode_grades(row.format, row.body)) for row in rows]
+    return grades
 
 
 def positions(
@@ -107,27 +105,27 @@ def cases_after(connection: Connection, run_id: str, after: int | None, limit: i
     statement = select(cases).where(cases.c.run_id == run_id).order_by(cases.c.position).limit(limit)
     if after is not None:
         statement = statement.where(cases.c.position > after)
-    return [(found.position, decode_case(found.format, found.body)) for found in connection.execute(statement)]
+    return [(row.position, decode_case(row.format, row.body)) for row in connection.execute(statement)]
 
 
-def _result(found: Any, known: dict[str, Case]) -> Result:
-    case = known.get(found.case_id)
+def _result(row: Any, known: dict[str, Case]) -> Result:
+    case = known.get(row.case_id)
     if case is None:
-        case = known[found.case_id] = decode_case(found.case_format, found.case_body)
-    stored = decode_result(found.format, found.body)
+        case = known[row.case_id] = decode_case(row.case_format, row.case_body)
+    stored = decode_result(row.format, row.body)
     return Result(
         case=case,
-        verdict=Verdict(found.verdict),
+        verdict=Verdict(row.verdict),
         reasons=stored.reasons,
         grades=stored.grades,
         failures=stored.failures,
         transcript=transcript_of(stored, case),
         fault=stored.fault,
-        candidate=found.candidate,
-        repeat=found.repeat,
-        position=found.position,
-        created_at=found.created_at,
-        duration_ms=found.duration_ms or 0.0,
+        candidate=row.candidate,
+        repeat=row.repeat,
+        position=row.position,
+        created_at=row.created_at,
+        duration_ms=row.duration_ms or 0.0,
     )
 
 
@@ -180,39 +178,38 @@ class _TokenDetails(Struct, frozen=True):
 
 _body = msgspec.json.Decoder(_Body).decode
 _case = msgspec.json.Decoder(_Case).decode
-_counted = msgspec.json.Decoder(_TokenDetails).decode
+_token_details = msgspec.json.Decoder(_TokenDetails).decode
 
 
 def read_costs(connection: Connection, run_id: str, among: Sequence[int] | None = None) -> list[CostTotals]:
     """Of every result that has a transcript, or of those at these positions, in the order of their positions."""
     joined = results.join(cases, and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id))
-    wanted = select(results.c.position, results.c.body, cases.c.body).select_from(joined)
+    statement = select(results.c.position, results.c.body, cases.c.body).select_from(joined)
     if among is not None:
-        wanted = wanted.where(results.c.position.in_(among))
-    found = read_tuples(connection, wanted.where(results.c.run_id == run_id).order_by(results.c.position))
-    tolled = (_toll(position, body, case) for position, body, case in found)
-    return [each for each in tolled if each is not None]
+        statement = statement.where(results.c.position.in_(among))
+    rows = read_tuples(connection, statement.where(results.c.run_id == run_id).order_by(results.c.position))
+    totals = (_cost_totals(position, body, case) for position, body, case in rows)
+    return [each for each in totals if each is not None]
 
 
-def _toll(position: int, body: bytes, case: bytes) -> CostTotals | None:
+def _cost_totals(position: int, body: bytes, case: bytes) -> CostTotals | None:
     stored = _body(body)
-    talk = _case(case).recorded if stored.as_recorded else stored.transcript
-    if talk is None:
+    transcript = _case(case).recorded if stored.as_recorded else stored.transcript
+    if transcript is None:
         return None
-    timed = talk.duration_ms is not None and not talk.invented_times
-    usage = talk.usage or Usage()
+    timed = transcript.duration_ms is not None and not transcript.invented_times
+    usage = transcript.usage or Usage()
+    if usage.prompt_tokens is not None and usage.completion_tokens is not None:
+        tokens: int | None = usage.prompt_tokens + usage.completion_tokens + (usage.thinking_tokens or 0)
+    else:
+        measured = (grade.details for grade in stored.grades if grade.name == TOKENS)
+        tokens = next((_token_details(details).total_tokens for details in measured), None)
     return CostTotals(
         position=position,
-        seconds=(talk.duration_ms or 0.0) / 1000 if timed else None,
+        seconds=(transcript.duration_ms or 0.0) / 1000 if timed else None,
         usd=usage.cost_usd,
-        tokens=_tokens(usage, stored.grades),
+        tokens=tokens,
     )
-
-
-def _tokens(usage: Usage, grades: Sequence[_Grade]) -> int | None:
-    if usage.prompt_tokens is not None and usage.completion_tokens is not None:
-        return usage.prompt_tokens + usage.completion_tokens + (usage.thinking_tokens or 0)
-    return next((_counted(grade.details).total_tokens for grade in grades if grade.name == TOKENS), None)
 
 
 def read_part_ids(connection: Connection, run_id: str) -> list[str]:

@@ -85,7 +85,7 @@ class _CaseContent(Struct, frozen=True):
     state: Raw = Raw(b"{}")
 
 
-_asked = msgspec.json.Decoder(_CaseContent).decode
+_decode_content = msgspec.json.Decoder(_CaseContent).decode
 
 
 def read_tuples(connection: Connection, statement: Select[Any]) -> list[tuple[Any, ...]]:
@@ -98,9 +98,9 @@ def read_tuples(connection: Connection, statement: Select[Any]) -> list[tuple[An
 def read_attempts(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> AttemptColumns:
     """Every result of the run, or those that `among` chooses."""
     columns = results.c
-    wanted = select(columns.position, columns.case_id, columns.candidate, columns.repeat, columns.verdict)
+    statement = select(columns.position, columns.case_id, columns.candidate, columns.repeat, columns.verdict)
     # Sorted here: in the order of positions the database would read whole results, bodies and all.
-    found = sorted(read_tuples(connection, wanted.where(columns.run_id == run_id, *among)))
+    found = sorted(read_tuples(connection, statement.where(columns.run_id == run_id, *among)))
     positions, cases, candidates, repeats, verdicts = zip(*found, strict=True) if found else [()] * 5
     case_places = {case: place for place, case in enumerate(dict.fromkeys(cases))}
     candidate_places = {name: place for place, name in enumerate(dict.fromkeys(candidates))}
@@ -188,10 +188,12 @@ def _graders(connection: Connection, run_id: str) -> list[GradeColumn]:
 
 def _rules(connection: Connection, run_id: str) -> list[GradeColumn]:
     columns = scores.c
-    wanted = select(columns.candidate, columns.part_id, columns.scope, columns.position, columns.outcome, columns.value)
-    wanted = wanted.where(columns.run_id == run_id, columns.name == RULES, columns.part_id.is_not(None))
+    statement = select(
+        columns.candidate, columns.part_id, columns.scope, columns.position, columns.outcome, columns.value
+    )
+    statement = statement.where(columns.run_id == run_id, columns.name == RULES, columns.part_id.is_not(None))
     found: dict[tuple[str, str, str | None], list[tuple[int, str, float | None]]] = {}
-    ordered = read_tuples(connection, wanted.order_by(columns.position, columns.ordinal))
+    ordered = read_tuples(connection, statement.order_by(columns.position, columns.ordinal))
     for candidate, part_id, scope, position, outcome, value in ordered:
         found.setdefault((candidate, part_id, scope), []).append((position, outcome, value))
     return [rule_column(*key, grades) for key, grades in found.items()]
@@ -209,11 +211,11 @@ def rule_column(
 def part_outcomes(connection: Connection, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
     """How the criteria and rules of some results ended."""
     columns = scores.c
-    wanted = select(columns.position, columns.name, columns.part_id, columns.outcome)
-    wanted = wanted.where(columns.run_id == run_id, columns.part_id.is_not(None))
+    statement = select(columns.position, columns.name, columns.part_id, columns.outcome)
+    statement = statement.where(columns.run_id == run_id, columns.part_id.is_not(None))
     found: list[PartOutcome] = []
     for start in range(0, len(positions), CHUNK):
-        some = wanted.where(columns.position.in_(positions[start : start + CHUNK]))
+        some = statement.where(columns.position.in_(positions[start : start + CHUNK]))
         found += [PartOutcome(*each) for each in connection.execute(some.order_by(columns.position, columns.ordinal))]
     return found
 
@@ -222,26 +224,26 @@ def changed_cases(connection: Connection, first: str, second: str) -> list[tuple
     """The cases of the same id that ask, or expect, something else in the second run."""
     one, other = cases.alias("one"), cases.alias("other")
     joined = one.join(other, and_(other.c.run_id == second, other.c.case_id == one.c.case_id))
-    wanted = select(one.c.format, one.c.body, other.c.format, other.c.body).select_from(joined)
+    statement = select(one.c.format, one.c.body, other.c.format, other.c.body).select_from(joined)
     # The database compares bytes; only cases that differ are decoded.
-    differing = wanted.where(one.c.run_id == first, one.c.body != other.c.body).order_by(one.c.position)
+    differing = statement.where(one.c.run_id == first, one.c.body != other.c.body).order_by(one.c.position)
     return [
         (decode_case(format, body), decode_case(other_format, other_body))
         for format, body, other_format, other_body in connection.execute(differing)
-        if _asked(body) != _asked(other_body)
+        if _decode_content(body) != _decode_content(other_body)
     ]
 
 
-_face = msgspec.json.Decoder(CasePreview).decode
+_decode_preview = msgspec.json.Decoder(CasePreview).decode
 
 
 def read_case_previews(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> list[CasePreview]:
     """The tags and labels of every case, or of those that `among` chooses, in the order of the plan."""
-    wanted = select(cases.c.case_id, cases.c.face).where(cases.c.run_id == run_id, *among).order_by(cases.c.position)
-    found = read_tuples(connection, wanted)
+    statement = select(cases.c.case_id, cases.c.face).where(cases.c.run_id == run_id, *among).order_by(cases.c.position)
+    found = read_tuples(connection, statement)
     # Many cases have the same: each is read once.
     marks = {body: decode_tags(body) for body in {bytes(body) for _, body in found if body is not None}}
-    older = _older_faces(connection, run_id) if any(body is None for _, body in found) else {}
+    older = _older_previews(connection, run_id) if any(body is None for _, body in found) else {}
     return [
         older[case_id] if body is None else CasePreview(case_id, (known := marks[bytes(body)]).tags, known.labels)
         for case_id, body in found
@@ -250,17 +252,17 @@ def read_case_previews(connection: Connection, run_id: str, *among: ColumnElemen
 
 def count_case_tags(connection: Connection, run_id: str) -> list[tuple[CaseTags, int]]:
     """The tags and labels that cases have, and how many cases have just these, in the order of the plan."""
-    wanted = select(cases.c.face).where(cases.c.run_id == run_id).order_by(cases.c.position)
-    found = Counter(None if body is None else bytes(body) for (body,) in read_tuples(connection, wanted))
-    older = _older_faces(connection, run_id).values() if None in found else ()
+    statement = select(cases.c.face).where(cases.c.run_id == run_id).order_by(cases.c.position)
+    found = Counter(None if body is None else bytes(body) for (body,) in read_tuples(connection, statement))
+    older = _older_previews(connection, run_id).values() if None in found else ()
     known = [(decode_tags(body), number) for body, number in found.items() if body is not None]
     return [*known, *((CaseTags(face.tags, face.labels), 1) for face in older)]
 
 
-def _older_faces(connection: Connection, run_id: str) -> dict[str, CasePreview]:
+def _older_previews(connection: Connection, run_id: str) -> dict[str, CasePreview]:
     """Of cases that were written before tags had a column: from their bodies."""
-    wanted = select(cases.c.body).where(cases.c.run_id == run_id, cases.c.face.is_(None))
-    return {face.id: face for face in (_face(body) for (body,) in read_tuples(connection, wanted))}
+    statement = select(cases.c.body).where(cases.c.run_id == run_id, cases.c.face.is_(None))
+    return {face.id: face for face in (_decode_preview(body) for (body,) in read_tuples(connection, statement))}
 
 
 class SharedCases(Struct, frozen=True, kw_only=True):
@@ -289,11 +291,11 @@ def read_shared_cases(connection: Connection, run_id: str, other_id: str) -> Sha
 
 def _others(connection: Connection, run_id: str, found: AttemptColumns) -> dict[str, int]:
     columns = results.c
-    wanted = select(columns.candidate, func.count(columns.case_id.distinct())).where(columns.run_id == run_id)
+    statement = select(columns.candidate, func.count(columns.case_id.distinct())).where(columns.run_id == run_id)
     known: dict[str, set[int]] = {}
     for candidate, case in zip(found.candidates, found.cases, strict=True):
         known.setdefault(found.candidate_names[candidate], set()).add(case)
-    every = read_tuples(connection, wanted.group_by(columns.candidate))
+    every = read_tuples(connection, statement.group_by(columns.candidate))
     return {candidate: number - len(known.get(candidate, ())) for candidate, number in every}
 
 
@@ -315,9 +317,9 @@ def _measured(connection: Connection, run_id: str, positions: Sequence[int]) -> 
 
 def _grades(connection: Connection, run_id: str, positions: Sequence[int]) -> list[tuple[Any, ...]]:
     own = scores.c
-    told = (own.candidate, own.name, own.part_id, own.scope, own.position, own.outcome, own.value)
-    wanted: ColumnElement[bool] = or_(own.scope.is_(None), and_(own.name == RULES, own.part_id.is_not(None)))
-    some = select(*told, own.scale_low, own.scale_high, own.direction).where(own.run_id == run_id, wanted)
+    columns = (own.candidate, own.name, own.part_id, own.scope, own.position, own.outcome, own.value)
+    chosen: ColumnElement[bool] = or_(own.scope.is_(None), and_(own.name == RULES, own.part_id.is_not(None)))
+    some = select(*columns, own.scale_low, own.scale_high, own.direction).where(own.run_id == run_id, chosen)
     found: list[tuple[Any, ...]] = []
     for start in range(0, len(positions), CHUNK):
         chunk = some.where(own.position.in_(positions[start : start + CHUNK]))

@@ -57,8 +57,8 @@ def create_run(connection: Connection, run: Run) -> None:
 
 def change_run(connection: Connection, run_id: str, changes: dict[str, Any], owner: str = "") -> None:
     """With an owner, only while the run is theirs: a process that lost the lease must not change the run."""
-    wanted = update(runs).where(runs.c.id == run_id)
-    ours = wanted.where(runs.c.owner == owner) if owner else wanted
+    statement = update(runs).where(runs.c.id == run_id)
+    ours = statement.where(runs.c.owner == owner) if owner else statement
     if connection.execute(ours.values(changes)).rowcount:
         return
     if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first() is None:
@@ -78,7 +78,7 @@ def load_runs(connection: Connection, statement: Select[Any], now: datetime) -> 
     plain tuples of the driver cost half of SQLAlchemy's rows."""
     with connection.execute(statement) as found:
         assert found.cursor is not None
-        return [_run(_Found._make(each), now) for each in found.cursor.fetchall()]
+        return [_run(_RunRow._make(each), now) for each in found.cursor.fetchall()]
 
 
 def read_run(connection: Connection, run_id: str, now: datetime) -> Run:
@@ -106,26 +106,26 @@ def read_visible_run(connection: Connection, run_id: str, within: AccessScope, n
     return run
 
 
-def list_runs(connection: Connection, wanted: RunQuery, now: datetime) -> list[Run]:
+def list_runs(connection: Connection, query: RunQuery, now: datetime) -> list[Run]:
     """Newest first. An interrupted run may still say `running` in its column, so the state is checked again here, and
     pages are read until enough runs are found."""
     found: list[Run] = []
-    before = wanted.before
-    while len(found) < wanted.limit:
-        page = load_runs(connection, _page(wanted, before), now)
-        found += [run for run in page if not wanted.states or run.state in wanted.states]
-        if len(page) < wanted.limit:
+    before = query.before
+    while len(found) < query.limit:
+        page = load_runs(connection, _page(query, before), now)
+        found += [run for run in page if not query.states or run.state in query.states]
+        if len(page) < query.limit:
             break
         before = next_cursor(page[-1])
-    return found[: wanted.limit]
+    return found[: query.limit]
 
 
-def _page(wanted: RunQuery, before: str | None) -> Select[Any]:
-    statement = newest_first(visible(select(runs), runs, wanted.within), runs, wanted.limit, before)
-    if wanted.agent_id is not None:
-        statement = statement.where(runs.c.agent_id == wanted.agent_id)
-    if wanted.states:
-        stored = {*wanted.states, *((RunState.RUNNING,) if RunState.INTERRUPTED in wanted.states else ())}
+def _page(query: RunQuery, before: str | None) -> Select[Any]:
+    statement = newest_first(visible(select(runs), runs, query.within), runs, query.limit, before)
+    if query.agent_id is not None:
+        statement = statement.where(runs.c.agent_id == query.agent_id)
+    if query.states:
+        stored = {*query.states, *((RunState.RUNNING,) if RunState.INTERRUPTED in query.states else ())}
         statement = statement.where(runs.c.state.in_(sorted(state.value for state in stored)))
     return statement
 
@@ -186,24 +186,24 @@ def count_verdicts(total: int, numbers: Mapping[Verdict, int]) -> Counts:
     )
 
 
-_Found = namedtuple("_Found", runs.columns.keys())  # type: ignore[misc]
+_RunRow = namedtuple("_RunRow", runs.columns.keys())  # type: ignore[misc]
 
 
-def _run(found: Any, now: datetime) -> Run:
-    state, beat = STATES[found.state], _moment(found.heartbeat_at)
-    numbers = {verdict: getattr(found, verdict.value) for verdict in Verdict}
+def _run(row: Any, now: datetime) -> Run:
+    state, beat = STATES[row.state], _moment(row.heartbeat_at)
+    numbers = {verdict: getattr(row, verdict.value) for verdict in Verdict}
     return Run(
-        id=found.id,
-        name=found.name,
-        state=RunState.INTERRUPTED if lease_is_stale(state, found.owner, beat, now) else state,
-        pins=decode_pins(found.format, found.body),
-        counts=count_verdicts(found.total, numbers),
-        created_at=datetime.fromisoformat(found.created_at),
-        started_at=_moment(found.started_at),
-        completed_at=_moment(found.completed_at),
-        error=found.error,
-        spent=None if found.spent is None else msgspec.json.decode(found.spent, type=ModelSpending),
-        organization_id=found.organization_id,
+        id=row.id,
+        name=row.name,
+        state=RunState.INTERRUPTED if lease_is_stale(state, row.owner, beat, now) else state,
+        pins=decode_pins(row.format, row.body),
+        counts=count_verdicts(row.total, numbers),
+        created_at=datetime.fromisoformat(row.created_at),
+        started_at=_moment(row.started_at),
+        completed_at=_moment(row.completed_at),
+        error=row.error,
+        spent=None if row.spent is None else msgspec.json.decode(row.spent, type=ModelSpending),
+        organization_id=row.organization_id,
     )
 
 

@@ -113,7 +113,9 @@ class SqliteDatabase:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._transaction, begin, do)
 
     def _transaction(self, begin: str, do: Callable[[Connection], T]) -> T:
-        self._still_there()
+        # SQLite goes on writing to a file that was deleted, and everything written would be lost.
+        if self._file is not None and _identity(self.path) != self._file:
+            raise ConfigInvalid(f"{self.path} was deleted or replaced while it was in use; nothing more was stored")
         with self._explaining(), self._engine.connect() as connection:
             connection.execution_options(begin=begin)
             with connection.begin():
@@ -122,11 +124,6 @@ class SqliteDatabase:
     def _close(self) -> None:
         self._threads.shutdown(wait=True)
         self._engine.dispose()
-
-    def _still_there(self) -> None:
-        # SQLite goes on writing to a file that was deleted, and everything written would be lost.
-        if self._file is not None and _identity(self.path) != self._file:
-            raise ConfigInvalid(f"{self.path} was deleted or replaced while it was in use; nothing more was stored")
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:

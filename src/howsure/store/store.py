@@ -166,14 +166,9 @@ class Store:
         within: AccessScope = EVERYWHERE,
     ) -> list[Run]:
         """Newest first; `before` is the `next_cursor` of the last run already seen."""
-        wanted = run_queries.RunQuery(
-            limit=limit,
-            before=before,
-            agent_id=agent_id,
-            states=tuple(states),
-            within=within,
-        )
-        return await self._database.read(run_queries.list_runs, wanted, self._clock())
+        states = tuple(states)
+        query = run_queries.RunQuery(limit=limit, before=before, agent_id=agent_id, states=states, within=within)
+        return await self._database.read(run_queries.list_runs, query, self._clock())
 
     async def delete_run(self, run_id: str) -> None:
         await self._database.write(run_queries.delete_run, run_id)
@@ -241,8 +236,8 @@ class Store:
 
     async def summaries(self, runs: Sequence[Run]) -> list[Summary]:
         """The summaries of several runs, in their order; stored counts are read in one statement."""
-        kept = await self.stored_counts([run.id for run in runs])
-        return [make_summary(run, kept.get(run.id) or await self.count(run.id)) for run in runs]
+        stored = await self.stored_counts([run.id for run in runs])
+        return [make_summary(run, stored.get(run.id) or await self.count(run.id)) for run in runs]
 
     async def stored_counts(self, run_ids: Sequence[str]) -> dict[str, SummaryCounts]:
         """The counts that were stored when these runs ended; live runs are left out."""
@@ -262,7 +257,9 @@ class Store:
 
     async def columns(self, run_id: str) -> tuple[AttemptColumns, list[GradeColumn]]:
         """Every result of a run, and every grader's and rule's grades, in columns; no body is read."""
-        return await self._database.read(_columns, run_id)
+        return await self._database.read(
+            lambda it: (column_queries.read_attempts(it, run_id), column_queries.read_grade_columns(it, run_id))
+        )
 
     async def shared_cases(self, run_id: str, other_id: str) -> SharedCases:
         """The same for the cases that another run has too, with tags and labels; the other cases are only counted."""
@@ -303,7 +300,3 @@ def _change(connection: Connection, run_id: str, state: RunState, changes: dict[
         store_counts(connection, run_id)
     if state.value in ENDED_STATES:
         end_job(connection, run_id)
-
-
-def _columns(connection: Connection, run_id: str) -> tuple[AttemptColumns, list[GradeColumn]]:
-    return column_queries.read_attempts(connection, run_id), column_queries.read_grade_columns(connection, run_id)

@@ -71,8 +71,8 @@ def score_groups_query(run_id: str) -> Select[Any]:
 def verdicts_query(run_id: str) -> Select[Any]:
     """In the order of an index, with the first and the last of the candidates."""
     candidate, verdict = results.c.candidate, results.c.verdict
-    wanted = select(verdict, func.count(), func.min(candidate), func.max(candidate))
-    return wanted.where(results.c.run_id == run_id).group_by(verdict)
+    statement = select(verdict, func.count(), func.min(candidate), func.max(candidate))
+    return statement.where(results.c.run_id == run_id).group_by(verdict)
 
 
 def candidate_verdicts_query(run_id: str) -> Select[Any]:
@@ -106,8 +106,8 @@ def failures_query(run_id: str) -> Select[Any]:
     alike = (scores.c.name, scores.c.part_id, scores.c.outcome)
     number, place = func.count(), scores.c.position
     bad = scores.c.outcome.in_(("failed", UnscoredReason.ERROR.value))
-    wanted = select(*alike, number, func.min(place), func.max(place)).where(scores.c.run_id == run_id, bad)
-    return wanted.group_by(*alike).order_by(number.desc(), *alike).limit(MAX_FAILURES)
+    statement = select(*alike, number, func.min(place), func.max(place)).where(scores.c.run_id == run_id, bad)
+    return statement.group_by(*alike).order_by(number.desc(), *alike).limit(MAX_FAILURES)
 
 
 def count_failures(connection: Connection, run_id: str) -> list[FailureCount]:
@@ -130,7 +130,7 @@ class SummaryCounts(Struct, frozen=True):
 
 def count_run(connection: Connection, run_id: str) -> SummaryCounts:
     """Counted now, over every result."""
-    groups = [ScoreGroup(*found) for found in connection.execute(score_groups_query(run_id))]
+    groups = [ScoreGroup(*row) for row in connection.execute(score_groups_query(run_id))]
     blamed = {str(party): int(number) for party, number in connection.execute(faults_query(run_id))}
     ruled = any(group.name == RULES and group.scope is not None for group in groups)
     failed, rated = count_failures(connection, run_id), count_rules(connection, run_id) if ruled else {}
@@ -138,13 +138,13 @@ def count_run(connection: Connection, run_id: str) -> SummaryCounts:
 
 
 def _numbers_of(connection: Connection, run_id: str) -> dict[str, dict[Verdict, int]]:
-    found = connection.execute(verdicts_query(run_id)).all()
-    if any(first != last for _, _, first, last in found):
-        told = [tuple(each) for each in connection.execute(candidate_verdicts_query(run_id))]
+    groups = connection.execute(verdicts_query(run_id)).all()
+    if any(first != last for _, _, first, last in groups):
+        rows = [tuple(row) for row in connection.execute(candidate_verdicts_query(run_id))]
     else:
-        told = [(candidate, verdict, number) for verdict, number, candidate, _ in found]
+        rows = [(candidate, verdict, number) for verdict, number, candidate, _ in groups]
     numbers: dict[str, dict[Verdict, int]] = {}
-    for candidate, verdict, number in told:
+    for candidate, verdict, number in rows:
         numbers.setdefault(candidate, {})[Verdict(verdict)] = number
     return numbers
 
@@ -153,29 +153,24 @@ def count_rules(connection: Connection, run_id: str) -> dict[str, dict[str, int]
     """How often each rule ended how."""
     alike = (scores.c.part_id, scores.c.outcome)
     own = (scores.c.run_id == run_id, scores.c.name == RULES, scores.c.part_id.is_not(None))
-    found: dict[str, dict[str, int]] = {}
+    outcomes: dict[str, dict[str, int]] = {}
     for part_id, outcome, number in connection.execute(select(*alike, func.count()).where(*own).group_by(*alike)):
-        found.setdefault(part_id, {})[outcome] = number
-    return found
+        outcomes.setdefault(part_id, {})[outcome] = number
+    return outcomes
 
 
 def store_counts(connection: Connection, run_id: str) -> None:
     """Count a run that has ended and store the counts: it is read more often than it changes."""
-    kept = msgspec.json.encode(count_run(connection, run_id))
-    connection.execute(update(runs).where(runs.c.id == run_id).values(groups=kept))
+    counts = msgspec.json.encode(count_run(connection, run_id))
+    connection.execute(update(runs).where(runs.c.id == run_id).values(groups=counts))
 
 
 def stored_counts(connection: Connection, run_ids: Sequence[str]) -> dict[str, SummaryCounts]:
-    kept = select(runs.c.id, runs.c.groups).where(runs.c.id.in_(run_ids), runs.c.groups.is_not(None))
-    return {run_id: _counted(groups) for run_id, groups in connection.execute(kept)}
+    statement = select(runs.c.id, runs.c.groups).where(runs.c.id.in_(run_ids), runs.c.groups.is_not(None))
+    return {run_id: _decode_counts(counts) for run_id, counts in connection.execute(statement)}
 
 
-def stored_count(connection: Connection, run_id: str) -> SummaryCounts | None:
-    """None: the run has not ended."""
-    return stored_counts(connection, [run_id]).get(run_id)
-
-
-_counted = msgspec.json.Decoder(SummaryCounts).decode
+_decode_counts = msgspec.json.Decoder(SummaryCounts).decode
 
 
 Numbers = Mapping[str, Mapping[Verdict, int]]
@@ -187,16 +182,16 @@ GENERAL = "general"
 
 def read_summary(connection: Connection, run_id: str, now: datetime) -> Summary:
     run = read_run(connection, run_id, now)
-    return make_summary(run, stored_count(connection, run_id) or count_run(connection, run_id))
+    return make_summary(run, stored_counts(connection, [run_id]).get(run_id) or count_run(connection, run_id))
 
 
-def make_summary(run: Run, found: SummaryCounts) -> Summary:
-    return replace(summary_of(run, found.numbers, found.groups), faults=found.faults)
+def make_summary(run: Run, counts: SummaryCounts) -> Summary:
+    return replace(summary_of(run, counts.numbers, counts.groups), faults=counts.faults)
 
 
-def brief_summary(run: Run, found: SummaryCounts) -> Summary:
+def brief_summary(run: Run, counts: SummaryCounts) -> Summary:
     """With criteria and rules, without candidates, graders and components: what a list of runs needs."""
-    parts = [group for group in found.groups if group.scope is not None]
+    parts = [group for group in counts.groups if group.scope is not None]
     return Summary(
         run=run,
         candidates={},

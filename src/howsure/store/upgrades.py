@@ -3,8 +3,6 @@ tables directly; Alembic is loaded only for a database that is behind."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from importlib import import_module
@@ -73,19 +71,24 @@ def is_behind(found: str, where: str) -> bool:
 
 def run_migrations(connection: Connection, migrations: Path = MIGRATIONS) -> None:
     """Run the migrations that are missing, on this connection."""
-    command = importlib.import_module("alembic.command")
-    config = importlib.import_module("alembic.config").Config()
+    command = import_module("alembic.command")
+    config = import_module("alembic.config").Config()
     config.set_main_option("script_location", str(migrations).replace("%", "%%"))
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
 
 
 DRIVER = ("asyncpg", "greenlet")
-Step = Callable[[Database], Awaitable[None]]
 
 
 async def open_database(location: str | Path, *, read_only: bool, wait: float) -> Database:
-    return await _opened(connect(location, read_only=read_only, wait=wait), _inspect if read_only else _prepare)
+    database = connect(location, read_only=read_only, wait=wait)
+    async with AsyncExitStack() as undone:
+        undone.push_async_callback(database.close)
+        await (_inspect(database) if read_only else _prepare(database))
+        undone.pop_all()
+    database.opened()
+    return database
 
 
 async def upgrade_database(location: str | Path, *, wait: float) -> tuple[str, str | None, str]:
@@ -101,28 +104,15 @@ async def upgrade_database(location: str | Path, *, wait: float) -> tuple[str, s
 
 def connect(location: str | Path, *, read_only: bool, wait: float) -> Database:
     """The database at a location, whatever its schema."""
-    match parse_address(location):
-        case Path() as path:
-            return SqliteDatabase.at(path, read_only=read_only, wait=wait)
-        case PostgresAddress() as server:
-            return _postgres(server, read_only=read_only, wait=wait)
-
-
-def _postgres(server: PostgresAddress, *, read_only: bool, wait: float) -> Database:
-    """Its driver is an extra, and loaded only for those who have a PostgreSQL."""
+    address = parse_address(location)
+    if not isinstance(address, PostgresAddress):
+        return SqliteDatabase.at(address, read_only=read_only, wait=wait)
+    # The driver is an extra, and loaded only for those who have a PostgreSQL.
     if missing := [name for name in DRIVER if find_spec(name) is None]:
-        raise ConfigInvalid(f"{server.where}: PostgreSQL needs {' and '.join(missing)}: pip install 'howsure[server]'")
-    made: Database = import_module("howsure.store.postgres").PostgresDatabase.at(server, read_only=read_only, wait=wait)
-    return made
-
-
-async def _opened(database: Database, step: Step) -> Database:
-    async with AsyncExitStack() as undone:
-        undone.push_async_callback(database.close)
-        await step(database)
-        undone.pop_all()
-    database.opened()
-    return database
+        raise ConfigInvalid(f"{address.where}: PostgreSQL needs {' and '.join(missing)}: pip install 'howsure[server]'")
+    postgres = import_module("howsure.store.postgres").PostgresDatabase
+    opened: Database = postgres.at(address, read_only=read_only, wait=wait)
+    return opened
 
 
 async def _prepare(database: Database) -> None:

@@ -137,11 +137,13 @@ def call_of(value: Any, where: str) -> ToolCall:
     name = inner.text(*NAME) or outer.text(*NAME) or outer.text("function")
     if not name:
         raise UnreadableAnswer(f"`{where}`: expected a call with `name`, found the keys {list_names(outer.keys)}")
+    error, content = outer.first("error", "error_message"), outer.first(*RESULT)
+    result = None if content is None else result_of(content, outer.first(*FAILED))
     return ToolCall(
         name=name,
         arguments=read_arguments(inner.first(*ARGUMENTS)),
         id=outer.text(*ID) or inner.text(*ID),
-        result=_result_in(outer),
+        result=ToolResult(content=error, failed=True) if error else result,
     )
 
 
@@ -152,14 +154,6 @@ def read_arguments(given: Any) -> dict[str, Any]:
     if isinstance(given, str):
         return decode_arguments(given)
     return dict(given) if isinstance(given, Mapping) else {UNREAD_ARGUMENTS: given}
-
-
-def _result_in(call: AnswerFields) -> ToolResult | None:
-    error = call.first("error", "error_message")
-    if error:
-        return ToolResult(content=error, failed=True)
-    content = call.first(*RESULT)
-    return None if content is None else result_of(content, call.first(*FAILED))
 
 
 def result_of(content: Any, failed: Any = None) -> ToolResult:
@@ -268,10 +262,7 @@ class _MessageReader:
                 if call.result is None and (call.id == id if id and call.id else call.name == name or not name):
                     calls[place] = replace(call, result=result)
                     return
-        self._add_orphan_result(id, name, result)
-
-    def _add_orphan_result(self, id: str, name: str, result: ToolResult) -> None:
-        """A result without its call shows that there was a call, with unknown arguments."""
+        # A result without its call shows that there was a call, with unknown arguments.
         call = ToolCall(name=name or "unknown", id=id, result=result)
         self._entries.append((Message(role=Role.ASSISTANT), [call]))
 
@@ -325,27 +316,29 @@ def usage_of(value: Any, where: str = "usage") -> Usage | None:
         return value
     if not isinstance(value, Mapping):
         raise UnreadableAnswer(f"`{where}`: expected an object of token counts, found {describe_value(value)}")
-    fields, prompt_details, completion_details = AnswerFields(value), *_details(value)
+    fields = AnswerFields(value)
+    details = (fields.first(*PROMPT_DETAILS), fields.first(*COMPLETION_DETAILS))
+    prompt_details, completion_details = (AnswerFields(one if isinstance(one, Mapping) else {}) for one in details)
+    prompt, completion = _count(fields, where, PROMPT), _count(fields, where, COMPLETION)
     cached = _count(fields, where, CACHED)
     if cached is None:
         cached = _count(prompt_details, where, ("cached_tokens", "cache_read"))
     inside = _count(completion_details, where, ("reasoning_tokens", "reasoning"))
     thinking = _count(fields, where, THINKING) if inside is None else inside
+    if prompt is not None and cached is not None and cached > prompt:
+        # More cached tokens than prompt means that they were counted apart.
+        prompt += cached
+    if completion is not None and inside is not None and inside <= completion:
+        # Thinking that is reported as a detail of the completion is part of it.
+        completion -= inside
     usage = Usage(
-        prompt_tokens=_with_cached(_count(fields, where, PROMPT), cached),
-        completion_tokens=_without(_count(fields, where, COMPLETION), inside),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
         cached_tokens=cached,
         thinking_tokens=thinking,
         cost_usd=_money(fields, where),
     )
     return None if usage == Usage() else usage
-
-
-def _details(value: Mapping[str, Any]) -> tuple[AnswerFields, AnswerFields]:
-    fields = AnswerFields(value)
-    details = (fields.first(*PROMPT_DETAILS), fields.first(*COMPLETION_DETAILS))
-    prompt, completion = (AnswerFields(one) if isinstance(one, Mapping) else AnswerFields({}) for one in details)
-    return prompt, completion
 
 
 def _count(fields: AnswerFields, where: str, names: tuple[str, ...]) -> int | None:
@@ -366,15 +359,3 @@ def _money(fields: AnswerFields, where: str) -> float | None:
     if not (isfinite(number) and number >= 0):
         raise UnreadableAnswer(f"`{where}.{COST[0]}`: expected an amount from 0, found {describe_value(value)}")
     return number
-
-
-def _with_cached(prompt: int | None, cached: int | None) -> int | None:
-    """The prompt with its cached tokens. More cached tokens than prompt means that they were counted apart."""
-    return prompt + cached if prompt is not None and cached is not None and cached > prompt else prompt
-
-
-def _without(completion: int | None, thinking: int | None) -> int | None:
-    """The completion without the thinking, which is part of it where it is reported as its detail."""
-    if completion is None or thinking is None or thinking > completion:
-        return completion
-    return completion - thinking

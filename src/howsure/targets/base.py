@@ -107,6 +107,10 @@ class TargetRequest(Struct, frozen=True, kw_only=True):
     repeat: int = 1
     guard: AddressGuard | None = None
 
+    def initial_state(self, case: Case) -> dict[str, Any]:
+        """The state that a conversation starts with; the case's own variables win."""
+        return {**self.state, **case.state}
+
 
 class TargetKind(Protocol):
     """A kind of target: makes one from a request, or raises `ConfigInvalid` that names every wrong setting. A kind with

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.errors import TargetFailed
-from howsure.model.transcript import Message, Role, ToolCall
+from howsure.model.transcript import Message, Role, Span, ToolCall
 from howsure.targets.answer_parts import (
     AnswerFields,
     UnreadableAnswer,
@@ -43,15 +43,11 @@ class BotError(TargetFailed):
 
 
 class BotAnswer(Struct, frozen=True, kw_only=True):
-    """A reply, and the state of the session where the bot reported it."""
+    """A reply, with the state of the session and the spans where the bot reported them."""
 
     reply: Reply
     state: dict[str, Any] | None = None
-
-
-def reply_of(value: Any) -> Reply:
-    """What the agent did; `UnreadableAnswer` when this is no answer, `BotError` when it is an error."""
-    return read_answer(value).reply
+    spans: tuple[Span, ...] | None = None
 
 
 def read_answer(value: Any) -> BotAnswer:
@@ -97,7 +93,10 @@ def _messages(fields: AnswerFields) -> tuple[Message, ...]:
     messages = list(messages_in(messages_field)) if messages_field is not None else []
     messages = _add_calls(messages, calls_in(fields.first(*CALLS), CALLS[0]))
     for answer in _answers(fields, apart=messages_field is None):
-        if not (messages and _same(messages[-1], answer)):
+        last = messages[-1] if messages else Message(role=Role.USER)
+        # An answer often repeats the last message.
+        repeats = (last.role, last.content, last.tool_calls) == (answer.role, answer.content, ())
+        if not repeats or answer.tool_calls:
             messages.append(answer)
     return tuple(_assign_agents(messages, fields))
 
@@ -116,32 +115,23 @@ def _answers(fields: AnswerFields, apart: bool) -> list[Message]:
     raise UnreadableAnswer(f"`answer`: expected text, found {describe_value(value)}")
 
 
-def _same(last: Message, answer: Message) -> bool:
-    """Whether the answer repeats the last message, as it often does."""
-    return last.role is answer.role and last.content == answer.content and not last.tool_calls and not answer.tool_calls
-
-
 def _add_calls(messages: list[Message], calls: Sequence[ToolCall]) -> list[Message]:
     """Calls that are not in the messages come before the last message: an answer follows its calls."""
-    messages_field = [call for message in messages for call in message.tool_calls]
+    known = [call for message in messages for call in message.tool_calls]
     new: list[ToolCall] = []
     for call in calls:
-        same = next((one for one in messages_field if _is_same_call(one, call)), None)
-        if same is None:
-            new.append(call)
+        for other in known:
+            by_id = bool(other.id and call.id)
+            if other.id == call.id if by_id else (other.name, other.arguments) == (call.name, call.arguments):
+                known.remove(other)
+                break
         else:
-            messages_field.remove(same)
+            new.append(call)
     if not new:
         return messages
     ends = bool(messages) and not messages[-1].tool_calls
     place = len(messages) - 1 if ends else len(messages)
     return [*messages[:place], Message(role=Role.ASSISTANT, tool_calls=tuple(new)), *messages[place:]]
-
-
-def _is_same_call(messages_field: ToolCall, call: ToolCall) -> bool:
-    if messages_field.id and call.id:
-        return messages_field.id == call.id
-    return messages_field.name == call.name and messages_field.arguments == call.arguments
 
 
 def _assign_agents(messages: list[Message], fields: AnswerFields) -> list[Message]:

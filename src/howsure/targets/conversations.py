@@ -23,7 +23,7 @@ class ConversationState:
         self.candidate = request.candidate
         self.session_id = session_id or uuid4().hex
         self.turn = 0
-        self.state: dict[str, Any] = {**request.state, **case.state}
+        self.state = request.initial_state(case)
         self.reported_state: dict[str, Any] | None = None
         start = case.input
         self.context = start.context if isinstance(start, SingleTurn) else ""

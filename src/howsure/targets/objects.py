@@ -35,7 +35,11 @@ def _module(place: str, folder: Path) -> ModuleType:
         with boundary(TargetFailed, place):
             return import_module(place)
     except HowsureError as error:
-        raise _refused(place, folder, error) from error
+        cause = error.__cause__
+        if isinstance(cause, ModuleNotFoundError) and cause.name and f"{place}.".startswith(f"{cause.name}."):
+            message = f"no module {cause.name!r}; looked in {folder.resolve()} and among what is installed"
+            raise ConfigInvalid(message) from error
+        raise ConfigInvalid(f"cannot load {error}") from error
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -63,10 +67,3 @@ def _importable(folder: Path) -> None:
     place = str(folder.resolve())
     if place not in sys.path:
         sys.path.insert(0, place)
-
-
-def _refused(place: str, folder: Path, error: HowsureError) -> ConfigInvalid:
-    cause = error.__cause__
-    if isinstance(cause, ModuleNotFoundError) and cause.name and f"{place}.".startswith(f"{cause.name}."):
-        return ConfigInvalid(f"no module {cause.name!r}; looked in {folder.resolve()} and among what is installed")
-    return ConfigInvalid(f"cannot load {error}")

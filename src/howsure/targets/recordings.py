@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec import Struct, field
 
 from howsure.errors import TargetFailed
@@ -63,8 +61,3 @@ class RecordedTarget:
                 raise TargetFailed(f"the recorded conversation broke: {reason}")
             case None:
                 raise TargetFailed(f"nothing was recorded for {case.id!r}")
-
-
-def plain_recordings(answers: Mapping[str, str], candidate: str = "") -> Recordings:
-    """Recordings from a plain map of case id → answer."""
-    return Recordings({(case, candidate, 1): Transcript(answer=text) for case, text in answers.items()})

@@ -4,7 +4,7 @@ settings name, kept out of messages and answers."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -54,6 +54,12 @@ def read_block(values: Mapping[str, Any], block: type[Block], problems: SettingP
     return block(**valid)
 
 
+def request_block(request: TargetRequest, rest: str, block: type[Block], problems: SettingProblems) -> Block:
+    """The block of a request; what follows the kind in `--target kind:…` is the setting `rest`."""
+    settings = {name: value for name, value in request.settings.items() if name != "kind"}
+    return read_block({**settings, rest: request.rest} if request.rest else settings, block, problems)
+
+
 def check_seconds(field: str, seconds: float, problems: SettingProblems) -> None:
     if not 0 < seconds < float("inf"):
         problems.add(field, f"expected a number of seconds above 0, found {seconds}")
@@ -71,20 +77,17 @@ def filled_headers(headers: Mapping[str, str], environ: Mapping[str, str], probl
     filled: dict[str, str] = {}
     secrets: list[str] = []
     for name, value in headers.items():
-        for problem in _header_problems(name, value, environ):
+        variables = [match["name"] for match in VARIABLE.finditer(value)]
+        if not variables and SECRET.search(name):
+            problem = "a secret may not stand in a file; put it into the environment and write ${NAME_OF_THE_VARIABLE}"
             problems.add(f"headers.{name}", problem)
-        secrets += [environ.get(match["name"], "") for match in VARIABLE.finditer(value)]
+        for variable in variables:
+            if not environ.get(variable):
+                problem = f"the environment has no {variable!r}; set it, or write the name of another variable"
+                problems.add(f"headers.{name}", problem)
+        secrets += [environ.get(variable, "") for variable in variables]
         filled[name] = VARIABLE.sub(lambda match: environ.get(match["name"], ""), value)
     return Headers(filled, tuple(secrets))
-
-
-def _header_problems(name: str, value: str, environ: Mapping[str, str]) -> Iterator[str]:
-    variables = [match["name"] for match in VARIABLE.finditer(value)]
-    if not variables and SECRET.search(name):
-        yield "a secret may not stand in a file; put it into the environment and write ${NAME_OF_THE_VARIABLE}"
-    for variable in variables:
-        if not environ.get(variable):
-            yield f"the environment has no {variable!r}; set it, or write the name of another variable"
 
 
 SHORTEST = 8

@@ -41,12 +41,12 @@ class TurnBuilder:
 
     def add_result(self, call_id: str, name: str, result: ToolResult) -> None:
         """Add a result. One for a call of an earlier turn is dropped."""
-        waiting = [place for place in self._places() if place not in self._results]
-        for place in waiting:
-            call = self._messages[place[0]].tool_calls[place[1]]
-            if (call.id == call_id) if call_id and call.id else (call.name == name):
-                self._results[place] = result
-                return
+        for at, message in enumerate(self._messages):
+            for nth, call in enumerate(message.tool_calls):
+                is_its_call = (call.id == call_id) if call_id and call.id else (call.name == name)
+                if is_its_call and (at, nth) not in self._results:
+                    self._results[at, nth] = result
+                    return
 
     def add_usage(self, usage: Usage | None) -> None:
         if usage is not None:
@@ -54,19 +54,11 @@ class TurnBuilder:
 
     def reply(self) -> Reply:
         """The turn as a Reply; tokens that were not counted are unknown."""
-        return Reply(
-            messages=tuple(self._with_results(at, message) for at, message in enumerate(self._messages)),
-            usage=sum_usage(self._usages),
-        )
-
-    def _places(self) -> list[tuple[int, int]]:
-        return [(at, call) for at, said in enumerate(self._messages) for call in range(len(said.tool_calls))]
-
-    def _with_results(self, at: int, message: Message) -> Message:
-        if not message.tool_calls:
-            return message
-        calls = (replace(call, result=self._results.get((at, nth))) for nth, call in enumerate(message.tool_calls))
-        return replace(message, tool_calls=tuple(calls))
+        messages = []
+        for at, message in enumerate(self._messages):
+            calls = (replace(call, result=self._results.get((at, nth))) for nth, call in enumerate(message.tool_calls))
+            messages.append(replace(message, tool_calls=tuple(calls)) if message.tool_calls else message)
+        return Reply(messages=tuple(messages), usage=sum_usage(self._usages))
 
 
 def sum_usage(usages: Iterable[Usage]) -> Usage:
@@ -93,16 +85,16 @@ def convert_usage(usage: Any) -> Usage | None:
 
 def tool_arguments(given: Any) -> dict[str, Any]:
     """The arguments of a call: an object, or the JSON text of one. Anything else is kept under `arguments`."""
-    found = decode_value(given)
-    if isinstance(found, Mapping):
-        return dict(found)
+    value = decode_value(given)
+    if isinstance(value, Mapping):
+        return dict(value)
     return {} if given in (None, "") else {"arguments": given}
 
 
 def tool_result(given: Any, failed: bool = False) -> ToolResult:
     """The result of a tool. Text that holds JSON, or a printed Python value, counts as that value."""
-    found = decode_value(given)
-    content = given if found is UNREADABLE else found
+    value = decode_value(given)
+    content = given if value is UNREADABLE else value
     return ToolResult(content=content, failed=failed or says_error(content))
 
 

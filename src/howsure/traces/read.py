@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from howsure.model.transcript import Span
 from howsure.traces import names
-from howsure.traces.spans import SpanKind, SpanTree, agent_name, tool_name
+from howsure.traces.spans import SpanKind, SpanTree, agent_name, in_time_order, tool_name
 from howsure.traces.trace import AgentRun, Invocation, LlmCall, ToolOutcome, ToolUse, Trace
 from howsure.traces.usage import gemini_counts, read_run_usage, read_usage
 from howsure.traces.values import UNREADABLE, TraceProblems, decode_value, first_present, pick_value
@@ -26,20 +26,12 @@ def llm_calls(tree: SpanTree, problems: TraceProblems) -> list[LlmCall]:
     inner: dict[int, list[int]] = {}
     outermost: list[int] = []
     for place in tree.of_kind(SpanKind.LLM):
-        around = _enclosing_call(tree, place)
-        (outermost if around is None else inner.setdefault(around, [])).append(place)
-    found = [(place, call) for place in outermost for call in _resolve_call(tree, place, inner, problems)]
-    found += _calls_on_tool_spans(tree, problems)
-    return [call for _, call in sorted(found, key=lambda pair: pair[0])]
-
-
-def _enclosing_call(tree: SpanTree, place: int) -> int | None:
-    for around in tree.above(place):
-        if tree.kinds[around] is SpanKind.LLM:
-            return around
-        if tree.kinds[around] in LLM_BOUNDARIES:
-            return None
-    return None
+        around = tree.nearest(place, SpanKind.LLM, *LLM_BOUNDARIES)
+        is_inside = around is not None and tree.kinds[around] is SpanKind.LLM
+        (inner.setdefault(around, []) if is_inside and around is not None else outermost).append(place)
+    calls = [(place, call) for place in outermost for call in _resolve_call(tree, place, inner, problems)]
+    calls += _calls_on_tool_spans(tree, problems)
+    return [call for _, call in sorted(calls, key=lambda pair: pair[0])]
 
 
 def _resolve_call(tree: SpanTree, place: int, inner: dict[int, list[int]], problems: TraceProblems) -> list[LlmCall]:
@@ -50,17 +42,15 @@ def _resolve_call(tree: SpanTree, place: int, inner: dict[int, list[int]], probl
         return [own]
     if own.counted and not any(call.counted for call in calls):
         return [replace(own, model=own.model or calls[0].model)]
-    return [_complete_call(calls[0], own)] if len(calls) == 1 else calls
-
-
-def _complete_call(call: LlmCall, around: LlmCall) -> LlmCall:
-    chunks = around.grounding_chunks if call.grounding_chunks is None else call.grounding_chunks
-    return replace(call, model=call.model or around.model, grounding_chunks=chunks)
+    if len(calls) > 1:
+        return calls
+    chunks = own.grounding_chunks if calls[0].grounding_chunks is None else calls[0].grounding_chunks
+    return [replace(calls[0], model=calls[0].model or own.model, grounding_chunks=chunks)]
 
 
 def _calls_on_tool_spans(tree: SpanTree, problems: TraceProblems) -> list[tuple[int, LlmCall]]:
     """Converters attach the response of the model to the tool call that it asked for, sometimes to several."""
-    found: list[tuple[int, LlmCall]] = []
+    calls: list[tuple[int, LlmCall]] = []
     seen: list[Any] = []
     for place in tree.of_kind(SpanKind.TOOL):
         attributes = tree.spans[place].attributes
@@ -74,8 +64,8 @@ def _calls_on_tool_spans(tree: SpanTree, problems: TraceProblems) -> list[tuple[
             call = replace(
                 _read_call(tree, place, problems), start_ns=None, end_ns=None, busy_ns=None, answered_ns=None
             )
-            found.append((place, call))
-    return found
+            calls.append((place, call))
+    return calls
 
 
 def _read_call(tree: SpanTree, place: int, problems: TraceProblems) -> LlmCall:
@@ -113,8 +103,8 @@ def _read_model(span: Span) -> str:
         if isinstance(value, str) and value.lower() not in NO_MODEL_NAMES:
             return value
     request, response = (decode_value(span.attributes.get(name)) for name in (names.LLM_REQUEST, names.LLM_RESPONSE))
-    found = pick_value(request, "model") or pick_value(response, "model_version", "modelVersion")
-    return found if isinstance(found, str) else ""
+    model = pick_value(request, "model") or pick_value(response, "model_version", "modelVersion")
+    return model if isinstance(model, str) else ""
 
 
 def _busy_time(span: Span, tools: list[Span]) -> int | None:
@@ -139,18 +129,13 @@ def _count_grounding(attributes: dict[str, Any]) -> int | None:
         if answer is UNREADABLE or answer in (None, "", {}):
             continue
         seen = True
-        chunks = _count_chunks(answer)
-        if chunks:
-            return chunks
+        candidates = pick_value(answer, "candidates")
+        parts = [answer, *candidates] if isinstance(candidates, list) else [answer]
+        metadata = [pick_value(part, "grounding_metadata", "groundingMetadata") for part in parts]
+        chunks = [pick_value(each, "grounding_chunks", "groundingChunks") for each in metadata]
+        if count := sum(len(each) for each in chunks if isinstance(each, list)):
+            return count
     return 0 if seen or first_present(attributes, names.SAID) else None
-
-
-def _count_chunks(answer: Any) -> int:
-    candidates = pick_value(answer, "candidates")
-    parts = [answer, *candidates] if isinstance(candidates, list) else [answer]
-    metadata = [pick_value(part, "grounding_metadata", "groundingMetadata") for part in parts]
-    chunks = [pick_value(found, "grounding_chunks", "groundingChunks") for found in metadata]
-    return sum(len(found) for found in chunks if isinstance(found, list))
 
 
 #: A wrapper and what it wraps are on the same side of these: an agent used as a tool makes calls of its own.
@@ -177,13 +162,7 @@ def tool_uses(tree: SpanTree, problems: TraceProblems) -> list[ToolUse]:
         else:
             owners[place] = len(calls)
             calls.append(use)
-    return _sort_uses(_pair_responses(calls, lone))
-
-
-def _sort_uses(uses: list[ToolUse]) -> list[ToolUse]:
-    if any(use.start_ns is None for use in uses):
-        return uses
-    return sorted(uses, key=lambda use: use.start_ns or 0)
+    return in_time_order(_pair_responses(calls, lone))
 
 
 def _pair_responses(calls: list[ToolUse], responses: list[ToolUse]) -> list[ToolUse]:
@@ -268,18 +247,14 @@ def _call_id(attributes: Mapping[str, Any]) -> str:
 
 
 def _read_outcome(attributes: Mapping[str, Any], response: Any) -> ToolOutcome:
-    if first_present(attributes, names.ERRORS) or _read_status(attributes) == "ERROR":
+    status = str(attributes.get(first_present(attributes, names.STATUSES) or "")).upper()
+    if first_present(attributes, names.ERRORS) or status.removeprefix("STATUS_CODE_") == "ERROR":
         return ToolOutcome.FAILED
     if response is UNREADABLE:
         return ToolOutcome.UNREADABLE
     if response is None:
         return ToolOutcome.NO_RESPONSE
     return ToolOutcome.FAILED if says_error(response) else ToolOutcome.SUCCEEDED
-
-
-def _read_status(attributes: Mapping[str, Any]) -> str:
-    value = attributes.get(first_present(attributes, names.STATUSES) or "")
-    return str(value).upper().removeprefix("STATUS_CODE_")
 
 
 def says_error(response: Any, depth: int = 2) -> bool:
@@ -319,14 +294,7 @@ def _fix_times(span: Span, problems: TraceProblems) -> Span:
     problems.add(
         "negative_duration", "ends before it starts; its end is not used", f"span {span.span_id} ({span.name})"
     )
-    return Span(
-        name=span.name,
-        span_id=span.span_id,
-        trace_id=span.trace_id,
-        parent_id=span.parent_id,
-        start_ns=span.start_ns,
-        attributes=span.attributes,
-    )
+    return replace(span, end_ns=None)
 
 
 def _read_agent_runs(tree: SpanTree, problems: TraceProblems) -> list[AgentRun]:

@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from howsure.model.transcript import Span
 from howsure.traces import names
+from howsure.traces.trace import ToolUse
 from howsure.traces.values import TraceProblems, decode_value, first_present, first_text
 
 
@@ -83,9 +84,9 @@ def _declared_kind(attributes: Mapping[str, Any]) -> SpanKind | None:
         (names.OBSERVATION_TYPE, OBSERVATIONS),
         (names.TRACELOOP_KIND, TRACELOOP),
     ):
-        found = known.get(str(attributes.get(name) or "").lower())
-        if found is not None:
-            return found
+        declared = known.get(str(attributes.get(name) or "").lower())
+        if declared is not None:
+            return declared
     return SpanKind.LLM if attributes.get(names.REQUEST_TYPE) in ("chat", "completion") else None
 
 
@@ -139,10 +140,12 @@ def join_phases(spans: Iterable[Span]) -> list[Span]:
     places: dict[PhasedCall, int] = {}
     parts: dict[PhasedCall, list[Span]] = {}
     for span in spans:
-        call = _phased_call(span)
-        if call is None:
+        match = PHASE.fullmatch(span.name) if span.attributes.get(names.SPAN_KIND) in ("LLM", "TOOL") else None
+        if match is None:
             out.append(span)
             continue
+        # The path of the emitter without the phase, and the number.
+        call = (match["path"], match["number"])
         if call not in places:
             places[call] = len(out)
             out.append(span)
@@ -150,14 +153,6 @@ def join_phases(spans: Iterable[Span]) -> list[Span]:
     for call, place in places.items():
         out[place] = _merge_phases(call, parts[call])
     return out
-
-
-def _phased_call(span: Span) -> PhasedCall | None:
-    """The call of which the span is a phase: the path of the emitter without the phase, and the number."""
-    if span.attributes.get(names.SPAN_KIND) not in ("LLM", "TOOL"):
-        return None
-    match = PHASE.fullmatch(span.name)
-    return (match["path"], match["number"]) if match else None
 
 
 def _merge_phases(call: PhasedCall, parts: list[Span]) -> Span:
@@ -184,7 +179,7 @@ class SpanTree:
     """Spans by position: in order of time if all have one, else in the given order."""
 
     def __init__(self, spans: Sequence[Span], problems: TraceProblems) -> None:
-        self.spans = _sort_spans(join_phases(_drop_duplicates(spans, problems)))
+        self.spans = in_time_order(join_phases(_drop_duplicates(spans, problems)))
         self.kinds = [kind_of(span) for span in self.spans]
         self._parents = self._links()
         self._children: dict[int, list[int]] = {}
@@ -198,8 +193,7 @@ class SpanTree:
         for place, span in enumerate(self.spans):
             if span.span_id:
                 known.setdefault(span.span_id, place)
-        found = [known.get(span.parent_id) if span.parent_id else None for span in self.spans]
-        return _break_cycles(found)
+        return _break_cycles([known.get(span.parent_id) if span.parent_id else None for span in self.spans])
 
     def of_kind(self, *kinds: SpanKind) -> list[int]:
         return [place for place, kind in enumerate(self.kinds) if kind in kinds]
@@ -217,13 +211,13 @@ class SpanTree:
 
     def below(self, place: int) -> list[int]:
         """Every span inside this one."""
-        found: list[int] = []
+        inside: list[int] = []
         waiting = list(self._children.get(place, ()))
         while waiting:
             inner = waiting.pop()
-            found.append(inner)
+            inside.append(inner)
             waiting += self._children.get(inner, ())
-        return sorted(found)
+        return sorted(inside)
 
     def title(self, place: int) -> str:
         """The name of the span in problems."""
@@ -259,7 +253,11 @@ def _drop_duplicates(spans: Sequence[Span], problems: TraceProblems) -> list[Spa
     return out
 
 
-def _sort_spans(spans: list[Span]) -> list[Span]:
+Timed = TypeVar("Timed", Span, ToolUse)
+
+
+def in_time_order(spans: list[Timed]) -> list[Timed]:
+    """By their starts, if all have one; else as they are."""
     if any(span.start_ns is None for span in spans):
         return spans
     return sorted(spans, key=lambda span: span.start_ns or 0)

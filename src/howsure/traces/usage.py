@@ -110,33 +110,37 @@ def _read_gen_ai(attributes: Mapping[str, Any], span: str, problems: TraceProble
     read = _count_reader(attributes, "gen_ai.usage.", span, problems)
     inside = read("reasoning.output_tokens", "reasoning_tokens", "details.reasoning_tokens")
     beside = read("experimental.reasoning_tokens", "thoughts_tokens")
-    return _counts_or_none(
-        prompt=read("input_tokens", "prompt_tokens"),
-        completion=read("output_tokens", "completion_tokens"),
-        cached=read(
-            "cache_read.input_tokens",
-            "cache_read_input_tokens",
-            "cache_read_tokens",
-            "cached_tokens",
-            "details.cache_read_tokens",
-            "details.cache_read_input_tokens",
-            "details.cached_tokens",
-            "experimental.cached_tokens",
-        ),
-        thinking=beside if inside is None else inside,
-        total=read("total_tokens") or read_count(attributes.get("llm.usage.total_tokens")),
-        apart=inside is None and beside is not None,
+    return _none_if_empty(
+        TokenCounts(
+            prompt=read("input_tokens", "prompt_tokens"),
+            completion=read("output_tokens", "completion_tokens"),
+            cached=read(
+                "cache_read.input_tokens",
+                "cache_read_input_tokens",
+                "cache_read_tokens",
+                "cached_tokens",
+                "details.cache_read_tokens",
+                "details.cache_read_input_tokens",
+                "details.cached_tokens",
+                "experimental.cached_tokens",
+            ),
+            thinking=beside if inside is None else inside,
+            total=read("total_tokens") or read_count(attributes.get("llm.usage.total_tokens")),
+            apart=inside is None and beside is not None,
+        )
     )
 
 
 def _read_openinference(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> TokenCounts | None:
     read = _count_reader(attributes, "llm.token_count.", span, problems)
-    return _counts_or_none(
-        prompt=read("prompt"),
-        completion=read("completion"),
-        cached=read("prompt_details.cache_read", "prompt_details.cache_input"),
-        thinking=read("completion_details.reasoning"),
-        total=read("total"),
+    return _none_if_empty(
+        TokenCounts(
+            prompt=read("prompt"),
+            completion=read("completion"),
+            cached=read("prompt_details.cache_read", "prompt_details.cache_input"),
+            thinking=read("completion_details.reasoning"),
+            total=read("total"),
+        )
     )
 
 
@@ -155,16 +159,18 @@ def _read_openai(usage: Any) -> TokenCounts | None:
     """The two APIs of OpenAI, the API of Anthropic, and the form of LangChain."""
     inputs = pick_value(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details")
     outputs = pick_value(usage, "completion_tokens_details", "output_tokens_details", "output_token_details")
-    return _counts_or_none(
-        prompt=read_count(pick_value(usage, "prompt_tokens", "input_tokens")),
-        completion=read_count(pick_value(usage, "completion_tokens", "output_tokens")),
-        cached=read_count(
-            pick_value(inputs, "cached_tokens", "cache_read")
-            if inputs
-            else pick_value(usage, "cache_read_input_tokens")
-        ),
-        thinking=read_count(pick_value(outputs, "reasoning_tokens", "reasoning")),
-        total=read_count(pick_value(usage, "total_tokens")),
+    return _none_if_empty(
+        TokenCounts(
+            prompt=read_count(pick_value(usage, "prompt_tokens", "input_tokens")),
+            completion=read_count(pick_value(usage, "completion_tokens", "output_tokens")),
+            cached=read_count(
+                pick_value(inputs, "cached_tokens", "cache_read")
+                if inputs
+                else pick_value(usage, "cache_read_input_tokens")
+            ),
+            thinking=read_count(pick_value(outputs, "reasoning_tokens", "reasoning")),
+            total=read_count(pick_value(usage, "total_tokens")),
+        )
     )
 
 
@@ -173,14 +179,18 @@ def _read_langfuse(attributes: Mapping[str, Any], span: str, problems: TraceProb
     if details is UNREADABLE:
         problems.add("unreadable_json", "is not JSON", span, names.USAGE_DETAILS, attributes[names.USAGE_DETAILS])
         return None
-    return _counts_or_none(
-        prompt=read_count(pick_value(details, "input", "prompt_tokens", "input_tokens")),
-        completion=read_count(pick_value(details, "output", "completion_tokens", "output_tokens")),
-        cached=read_count(pick_value(details, "input_cached_tokens", "input_cache_read", "prompt_details.cache_read")),
-        thinking=read_count(
-            pick_value(details, "output_reasoning_tokens", "output_reasoning", "completion_details.reasoning")
-        ),
-        total=read_count(pick_value(details, "total")),
+    return _none_if_empty(
+        TokenCounts(
+            prompt=read_count(pick_value(details, "input", "prompt_tokens", "input_tokens")),
+            completion=read_count(pick_value(details, "output", "completion_tokens", "output_tokens")),
+            cached=read_count(
+                pick_value(details, "input_cached_tokens", "input_cache_read", "prompt_details.cache_read")
+            ),
+            thinking=read_count(
+                pick_value(details, "output_reasoning_tokens", "output_reasoning", "completion_details.reasoning")
+            ),
+            total=read_count(pick_value(details, "total")),
+        )
     )
 
 
@@ -199,18 +209,8 @@ def _count_reader(
     return read
 
 
-def _counts_or_none(
-    *,
-    prompt: int | None,
-    completion: int | None,
-    cached: int | None,
-    thinking: int | None,
-    total: int | None,
-    apart: bool = False,
-) -> TokenCounts | None:
-    if prompt is None and completion is None:
-        return None
-    return TokenCounts(prompt=prompt, completion=completion, cached=cached, thinking=thinking, total=total, apart=apart)
+def _none_if_empty(counts: TokenCounts) -> TokenCounts | None:
+    return None if counts.prompt is None and counts.completion is None else counts
 
 
 def _normalize_counts(counts: TokenCounts, cost: float | None, span: str, problems: TraceProblems) -> Usage:

@@ -89,7 +89,9 @@ def _positive(condition: str, exchange: Exchange) -> ConditionStatus:
     act = next((act for act in _ACTS if act.verbs.search(condition)), None)
     about = _objects(condition, act)
     if act is None:
-        return _spoken_of(about, exchange.text) if about else ConditionStatus.MAYBE
+        if not about or 0 < (spoken := _share(about, exchange.text)) < HALF:
+            return ConditionStatus.MAYBE
+        return ConditionStatus.YES if spoken else ConditionStatus.NO
     seen = act.seen(exchange)
     text = "\n".join(requests(exchange.text)) if act.asking else exchange.text
     share = _share(about, text)
@@ -100,11 +102,6 @@ def _positive(condition: str, exchange: Exchange) -> ConditionStatus:
         if (seen and not act.asking) or (share > 0 and about) or (seen and share)
         else ConditionStatus.NO
     )
-
-
-def _spoken_of(about: tuple[str, ...], text: str) -> ConditionStatus:
-    share = _share(about, text)
-    return ConditionStatus.YES if share >= HALF else ConditionStatus.MAYBE if share else ConditionStatus.NO
 
 
 @lru_cache(maxsize=1024)
@@ -141,11 +138,8 @@ def _compared(condition: str, bound: re.Match[str], text: str) -> ConditionStatu
         return ConditionStatus.MAYBE
     if any(_meets(value, limit, bound) for value in there) is denied:
         return ConditionStatus.NO
-    about = [
-        word
-        for word in content_words(condition[: bound.start()])
-        if word not in listed_words("subjects") and not is_number(word)
-    ]
+    words = content_words(condition[: bound.start()])
+    about = [word for word in words if word not in listed_words("subjects") and not is_number(word)]
     spoken = any(has_kin(root(word), frozenset(map(root, tokens(text)))) for word in about) or bool(
         _CURRENCY.search(fold_case(text))
     )

@@ -46,11 +46,14 @@ class UserPhrases(Struct, frozen=True, kw_only=True):
 
 
 @cache
+def _phrases_by_language() -> Mapping[str, UserPhrases]:
+    text = (files("howsure.users") / "data" / "user_phrases.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, UserPhrases])
+
+
 def user_phrases(language: str | None) -> UserPhrases:
     """The phrases of a language; English where there are none."""
-    text = (files("howsure.users") / "data" / "user_phrases.json").read_bytes()
-    phrases = msgspec.json.decode(text, type=dict[str, UserPhrases])
-    return phrases.get(language or "en", phrases["en"])
+    return _phrases_by_language().get(language or "en", _phrases_by_language()["en"])
 
 
 def tell_facts(facts: Mapping[str, str], phrases: UserPhrases, choice: Random) -> str:
@@ -148,15 +151,14 @@ class OfflineUser:
         if beyond and wants_details(last.text):
             return self._say(self._choice.choice(words.what), progress=False)
         if beyond and is_yes_or_no(last.text):
-            return self._say(self._choice.choice(words.no_person if self._offered_a_person(last.text) else words.yes))
+            wants_person = roots(f"{self._scenario.persona} {self._scenario.goal}") & _PEOPLE
+            offered_person = not wants_person and (roots(last.text) & _PEOPLE or handoff_sentence(last.text))
+            return self._say(self._choice.choice(words.no_person if offered_person else words.yes))
         if self._stuck + 1 >= STUCK and (beyond or refuses(last.text)):
-            return UserExit(Ending.GAVE_UP, f"{STUCK} replies in a row brought nothing: {_shown(last.text)}")
+            shown = last.text if len(last.text) <= 120 else f"{last.text[:120]}…"
+            return UserExit(Ending.GAVE_UP, f"{STUCK} replies in a row brought nothing: {shown}")
         options = words.unknown if beyond else words.press if refuses(last.text) else words.go_on
         return self._say(self._choice.choice(options), progress=not beyond and not refuses(last.text))
-
-    def _offered_a_person(self, text: str) -> bool:
-        wanted = roots(f"{self._scenario.persona} {self._scenario.goal}") & _PEOPLE
-        return not wanted and bool(roots(text) & _PEOPLE or handoff_sentence(text))
 
     def _say(self, text: str, *, progress: bool = True) -> UserMessage:
         self._stuck = 0 if progress else self._stuck + 1
@@ -164,7 +166,3 @@ class OfflineUser:
 
     def _reached(self) -> UserExit:
         return UserExit(Ending.GOAL_REACHED, "the agent did or told what was wanted, and nothing is left to say")
-
-
-def _shown(text: str, longest: int = 120) -> str:
-    return text if len(text) <= longest else f"{text[:longest]}…"

@@ -37,12 +37,6 @@ def requests(text: str) -> tuple[str, ...]:
     return tuple(fold_case(sentence) for sentence, asks in asking if asks or _LISTED.match(sentence))
 
 
-def _asks(sentence: str) -> bool:
-    return bool(_QUESTION.search(sentence) or phrase("request").search(sentence)) and not phrase("more_help").search(
-        sentence
-    )
-
-
 def waits_for(text: str) -> tuple[str, ...]:
     """The requests that the agent waits for, without what it tells the user to do elsewhere."""
     return tuple(
@@ -189,11 +183,13 @@ def requested_facts(facts: Iterable[Fact], text: str) -> tuple[Fact, ...]:
 
 def unanswerable_requests(facts: Iterable[Fact], text: str) -> tuple[str, ...]:
     """The requests that none of the facts answers."""
-    held = tuple(facts)
-    return tuple(one for one in requests(text) if not any(_names(fact, one) or _bare_kind(fact, one) for fact in held))
+    user_facts = tuple(facts)
+    return tuple(
+        one for one in requests(text) if not any(_names(fact, one) or _bare_kind(fact, one) for fact in user_facts)
+    )
 
 
 def is_yes_or_no(text: str) -> bool:
     """Whether the last question can be answered with yes: `Shall I go ahead?`"""
-    asked = [fold_case(one) for one in sentences(text) if "?" in one]
-    return bool(asked) and bool(_YES_NO.match(asked[-1].lstrip("\"'( "))) and " or " not in asked[-1]
+    questions = [fold_case(one) for one in sentences(text) if "?" in one]
+    return bool(questions) and bool(_YES_NO.match(questions[-1].lstrip("\"'( "))) and " or " not in questions[-1]

@@ -63,20 +63,19 @@ def handoff_sentence(text: str) -> str:
     parts = sentences(text)
     if not parts or parts[-1].rstrip("\"'”’) ").endswith(("?", "？")):
         return ""
-    return next((one for one in parts if _hands_over(fold_case(one))), "")
+    for sentence in parts:
+        folded = fold_case(sentence)
+        if "?" in folded or not (found := phrase("handoff").search(folded)) or phrase("conditional").search(folded):
+            continue
+        # `I cannot refund this, so I am transferring you to a colleague`: only the clause that hands over counts.
+        start = max(folded.rfind(mark, 0, found.start()) for mark in (",", ";", ":", "–", "—", " so ", " but "))
+        if not phrase("denied").search(folded[start + 1 : found.end()]):
+            return sentence
+    return ""
 
 
-def _hands_over(sentence: str) -> bool:
-    if "?" in sentence or not (found := phrase("handoff").search(sentence)) or phrase("conditional").search(sentence):
-        return False
-    # `I cannot refund this, so I am transferring you to a colleague`: only the clause that hands over counts.
-    start = max(sentence.rfind(mark, 0, found.start()) for mark in (",", ";", ":", "–", "—", " so ", " but "))
-    return not phrase("denied").search(sentence[start + 1 : found.end()])
-
-
-def _passes_on(name: str) -> bool:
-    folded = _PART.sub("_", _CAMEL.sub("_", name).lower())
-    return folded.startswith(("transfer_to_", "handoff_to_", "delegate_to_", "route_to_"))
+def _folded_name(tool: str) -> str:
+    return _PART.sub("_", _CAMEL.sub("_", tool).lower())
 
 
 LONGEST_CYCLE = 3

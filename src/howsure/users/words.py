@@ -32,9 +32,9 @@ def fold_case(text: str) -> str:
 @lru_cache(maxsize=2048)
 def content_words(text: str) -> tuple[str, ...]:
     """The words that carry meaning, in order."""
-    empty = listed_words("small_words") | word_list("stopwords")
-    words = tokens(text.replace("_", " "))
-    return tuple(word for word in words if word not in empty and (len(word) > 1 or is_number(word)))
+    small, stopwords = listed_words("small_words"), word_list("stopwords")
+    words = (word for word in tokens(text.replace("_", " ")) if word not in small and word not in stopwords)
+    return tuple(word for word in words if len(word) > 1 or is_number(word))
 
 
 def by_line(gather: Callable[[str], frozenset[T]]) -> Callable[[str], frozenset[T]]:
@@ -78,9 +78,9 @@ def has_kin(word: str, others: frozenset[str]) -> bool:
     return word in others or any(akin(word, other) for other in others)
 
 
-def share(wanted: frozenset[str], there: frozenset[str]) -> float:
+def share(targets: frozenset[str], there: frozenset[str]) -> float:
     """The share of the wanted roots that are there; 1 when none is wanted."""
-    return sum(has_kin(word, there) for word in wanted) / len(wanted) if wanted else 1.0
+    return sum(has_kin(word, there) for word in targets) / len(targets) if targets else 1.0
 
 
 @cache
@@ -128,9 +128,7 @@ def language_of(text: str) -> str | None:
         if letters and len(script.findall(text)) / letters > 0.3:
             return language
     words = _WORD.findall(fold_case(text))
-    counts = sorted(
-        ((sum(word in small for word in words), language) for language, small in words_by_key("languages").items()),
-        reverse=True,
-    )
+    languages = words_by_key("languages").items()
+    counts = sorted(((sum(word in small for word in words), name) for name, small in languages), reverse=True)
     (most, language), (second, _) = counts[:2]
     return language if most >= LEAST and most >= second + 2 and most >= 0.2 * len(words) else None

@@ -21,11 +21,9 @@ from howsure.services.host.keys import OWNER, Caller, caller_by_key_id
 from howsure.services.host.run_views import RunViews
 from howsure.store.keys import KeyScope
 from howsure.store.logs import AuditEntry
-from howsure.web.caches import ResultCache, TimedCache
 from howsure.web.pages import (
     agents,
     agreement,
-    attachments,
     case,
     charts,
     compare,
@@ -46,7 +44,7 @@ from howsure.web.pages import (
 )
 from howsure.web.pages.sign_in import SignInThrottle
 from howsure.web.responses import HERE, Visit, respond, style
-from howsure.web.routes import WRITES_NOTHING, Endpoint, NotAllowed, PageRoute, read_form
+from howsure.web.routes import WRITES_NOTHING, Endpoint, NotAllowed, PageRoute, ResultCache, TimedCache, read_form
 from howsure.web.sessions import TOKEN_FIELD, TOKEN_HEADER, BrowserSession, SessionCookies
 
 log = logging.getLogger("howsure.web")
@@ -70,7 +68,6 @@ PAGE_MODULES: tuple[PageModule, ...] = (
     events,
     run_actions,
     case,
-    attachments,
     compare,
     agents,
     start,
@@ -117,7 +114,9 @@ def all_pages() -> list[PageRoute]:
 
 
 def create_pages(host: Host, *, keys_needed: bool) -> ASGIApp:
-    app = Starlette(routes=[*map(_route, all_pages()), *_static_routes()])
+    guarded = [(page, require_scope(page.endpoint, page.scope)) for page in all_pages()]
+    routes = [Route(page.path, endpoint, methods=[page.method]) for page, endpoint in guarded]
+    app = Starlette(routes=[*routes, *_static_routes()])
     app.state.host = host
     app.state.run_views = RunViews(host.store)
     app.state.sessions = SessionCookies(secure=host.rules.https)
@@ -131,11 +130,6 @@ def create_pages(host: Host, *, keys_needed: bool) -> ASGIApp:
     # A bug of ours: the page shows no internals; they are in the log of the server.
     app.add_exception_handler(Exception, _on_error)
     return app
-
-
-def _route(page: PageRoute) -> Route:
-    endpoint = allow_anyone(page.endpoint) if page.scope is None else require_scope(page.endpoint, page.scope)
-    return Route(page.path, endpoint, methods=[page.method])
 
 
 def _static_routes() -> list[Route]:
@@ -160,34 +154,24 @@ def _static_routes() -> list[Route]:
     ]
 
 
-def require_scope(endpoint: Endpoint, scope: KeyScope) -> Endpoint:
-    """The endpoint for callers who have this scope; callers without a session are sent to the sign-in page."""
+def require_scope(endpoint: Endpoint, scope: KeyScope | None) -> Endpoint:
+    """The endpoint for callers who have this scope; callers without a session are sent to the sign-in page. None: the
+    endpoint for anybody."""
 
     async def answer(request: Request) -> Response:
-        session = request.app.state.sessions.read(request)
-        caller = await _caller(request, session)
-        if caller is None:
+        session: BrowserSession | None = request.app.state.sessions.read(request)
+        caller: Caller | None = None
+        if not request.app.state.keys_needed:
+            caller = OWNER
+        elif session and session.key_id:
+            caller = await caller_by_key_id(request.app.state.host.store, session.key_id)
+        if scope is not None and caller is None:
             return RedirectResponse(f"{SIGN_IN}?next={request.url.path}", 303)
-        if not caller.may(scope):
+        if scope is not None and caller is not None and not caller.may(scope):
             raise NotAllowed(f"you may not do that: it needs the scope {scope.value!r}")
         return await _answer(request, endpoint, session, caller)
 
     return answer
-
-
-def allow_anyone(endpoint: Endpoint) -> Endpoint:
-    async def answer(request: Request) -> Response:
-        session = request.app.state.sessions.read(request)
-        return await _answer(request, endpoint, session, await _caller(request, session))
-
-    return answer
-
-
-async def _caller(request: Request, session: BrowserSession | None) -> Caller | None:
-    if not request.app.state.keys_needed:
-        return OWNER
-    host: Host = request.app.state.host
-    return await caller_by_key_id(host.store, session.key_id) if session and session.key_id else None
 
 
 async def _answer(

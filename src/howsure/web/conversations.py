@@ -1,11 +1,12 @@
 """A conversation as the page of a case shows it: turns with their tool calls, expected calls that were never made,
 state changes, and the judges' quotes. Every quote has a number, and the text that it quotes carries the same number.
-Spaces and case may differ; a quote that is not found is shown as missing, never dropped."""
+Spaces and case may differ; a quote that is not found is shown as missing, never dropped. Also the spans as a waterfall:
+one bar each on a shared time axis, child spans indented below their parents."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +14,7 @@ from msgspec import Struct
 
 from howsure.model.expectation import ToolCalls
 from howsure.model.result import Result
+from howsure.model.transcript import Span, Transcript
 from howsure.reports.html.case_data import ENCODER, case_block
 from howsure.reports.safe_text import one_line
 
@@ -71,13 +73,13 @@ class QuoteNumbers:
             if match.end() > match.start()
         ]
         edges = sorted({0, len(text), *(edge for start, end, _ in spans for edge in (start, end))})
-        return tuple(self._piece(text[start:end], start, end, spans) for start, end in pairwise(edges))
-
-    def _piece(self, text: str, start: int, end: int, spans: Sequence[tuple[int, int, int]]) -> MarkedText:
-        numbers = tuple(sorted({number for low, high, number in spans if low <= start and end <= high}))
-        new = tuple(number for number in numbers if number not in self._anchored)
-        self._anchored.update(new)
-        return MarkedText(text, numbers, new)
+        pieces = []
+        for start, end in pairwise(edges):
+            numbers = tuple(sorted({number for low, high, number in spans if low <= start and end <= high}))
+            new = tuple(number for number in numbers if number not in self._anchored)
+            self._anchored.update(new)
+            pieces.append(MarkedText(text[start:end], numbers, new))
+        return tuple(pieces)
 
 
 def quote_pattern(quote: str) -> re.Pattern[str] | None:
@@ -141,25 +143,16 @@ def conversation_texts(shown: Mapping[str, Any]) -> list[str]:
 
 
 def turn_views(shown: Mapping[str, Any], quotes: QuoteNumbers) -> tuple[TurnView, ...]:
-    return tuple(_turn_view(each, quotes) for each in shown["talk"])
-
-
-def _turn_view(shown: Mapping[str, Any], quotes: QuoteNumbers) -> TurnView:
-    calls = tuple(_call_view(call, quotes) for call in shown["calls"])
-    pieces = quotes.pieces(shown["text"])
-    cited = any(piece.numbers for piece in pieces)
-    return TurnView(
-        role=shown["role"],
-        agent=shown["agent"],
-        pieces=pieces,
-        calls=calls,
-        preview="" if cited else _preview(shown["role"], shown["text"]),
-    )
-
-
-def _preview(role: str, text: str) -> str:
-    long = len(text) > FOLDED_LENGTH or text.count("\n") >= FOLDED_LINES
-    return one_line(text, PREVIEW) if long or (role == "system" and len(text) > PREVIEW) else ""
+    turns = []
+    for message in shown["talk"]:
+        role, text = message["role"], message["text"]
+        calls = tuple(_call_view(call, quotes) for call in message["calls"])
+        pieces = quotes.pieces(text)
+        long = len(text) > FOLDED_LENGTH or text.count("\n") >= FOLDED_LINES
+        folded = (long or (role == "system" and len(text) > PREVIEW)) and not any(piece.numbers for piece in pieces)
+        preview = one_line(text, PREVIEW) if folded else ""
+        turns.append(TurnView(role=role, agent=message["agent"], pieces=pieces, calls=calls, preview=preview))
+    return tuple(turns)
 
 
 def _call_view(shown: Mapping[str, Any], quotes: QuoteNumbers) -> ToolCallView:
@@ -189,14 +182,14 @@ def missing_calls(result: Result) -> tuple[str, ...]:
 
 def state_changes(result: Result) -> tuple[StateChange, ...]:
     """The fields of the state that changed; nothing where the final state was not recorded."""
-    after = result.transcript.state if result.transcript else None
-    return tuple(_changes(result.case.state, after)) if after is not None else ()
-
-
-def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[StateChange]:
-    for field in dict.fromkeys((*before, *after)):
-        if before.get(field) != after.get(field):
-            yield StateChange(one_line(field, 100), _value(before, field), _value(after, field))
+    before, after = result.case.state, result.transcript.state if result.transcript else None
+    if after is None:
+        return ()
+    return tuple(
+        StateChange(one_line(field, 100), _value(before, field), _value(after, field))
+        for field in dict.fromkeys((*before, *after))
+        if before.get(field) != after.get(field)
+    )
 
 
 def _value(state: Mapping[str, Any], field: str) -> str:
@@ -204,3 +197,70 @@ def _value(state: Mapping[str, Any], field: str) -> str:
         return "–"
     value = state[field]
     return one_line(value if isinstance(value, str) else ENCODER.encode(value).decode(), 300)
+
+
+MAX_SPANS = 200
+MAX_DEPTH = 8
+
+
+class SpanBar(Struct, frozen=True, kw_only=True):
+    """One span: the start and the width of its bar, in percent of the axis."""
+
+    name: str
+    depth: int
+    start: float
+    width: float
+    took: str
+
+
+class Waterfall(Struct, frozen=True, kw_only=True):
+    """All spans that have times. `invented`: the times come from a converter and say nothing about latency."""
+
+    falls: tuple[SpanBar, ...]
+    whole: str
+    half: str
+    untimed: int
+    left_out: int
+    invented: bool
+
+
+def waterfall(transcript: Transcript | None) -> Waterfall | None:
+    spans = transcript.spans if transcript and transcript.spans else ()
+    timed = [
+        (span.start_ns, span.end_ns, span) for span in spans if span.start_ns is not None and span.end_ns is not None
+    ]
+    if transcript is None or not timed:
+        return None
+    begin, end = min(start for start, _, _ in timed), max(stop for _, stop, _ in timed)
+    known = {span.span_id: span for span in spans if span.span_id}
+    length = max(end - begin, 1)
+    return Waterfall(
+        falls=tuple(
+            SpanBar(
+                name=one_line(span.name, 80),
+                depth=_depth(span, known),
+                start=round(100 * (start - begin) / length, 2),
+                width=round(max(100 * (stop - start) / length, 0.3), 2),
+                took=milliseconds(stop - start),
+            )
+            for start, stop, span in sorted(timed, key=lambda each: (each[0], -each[1]))[:MAX_SPANS]
+        ),
+        whole=milliseconds(end - begin),
+        half=milliseconds((end - begin) // 2),
+        untimed=len(spans) - len(timed),
+        left_out=max(len(timed) - MAX_SPANS, 0),
+        invented=transcript.invented_times,
+    )
+
+
+def _depth(span: Span, known: Mapping[str, Span]) -> int:
+    depth, seen = 0, {span.span_id}
+    while (parent := known.get(span.parent_id)) is not None and parent.span_id not in seen and depth < MAX_DEPTH:
+        depth, span = depth + 1, parent
+        seen.add(span.span_id)
+    return depth
+
+
+def milliseconds(nanoseconds: int) -> str:
+    value = nanoseconds / 1e6
+    return f"{value / 1000:,.2f} s" if value >= 1000 else f"{value:,.0f} ms"

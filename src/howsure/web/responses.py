@@ -15,7 +15,6 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from howsure.model.run import Counts
 from howsure.reports.figures import format_number
 from howsure.reports.safe_text import make_inert
 from howsure.web.sessions import TOKEN_FIELD, BrowserSession, SessionCookies
@@ -26,6 +25,7 @@ STYLES = ("base.css", "summary.css", "cases.css", "matrix.css", "narrow.css")
 SHARED = ("mark", "sign", "rated", "strip", "apart")
 """Macros of the reports that pages use too."""
 MACRO_CACHE = 4096
+VERDICTS = ("passed", "failed", "errored", "skipped", "pending")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -85,25 +85,19 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(inert=make_inert, number=format_number, thousands=_thousands, slug=_slug, verdicts=_verdicts)
+    made.filters.update(
+        inert=make_inert,
+        number=format_number,
+        thousands=lambda count: f"{count:,}",
+        slug=lambda word: word.replace(" ", "-"),
+        # The name of each verdict and its count.
+        verdicts=lambda counts: [(word, getattr(counts, word)) for word in VERDICTS],
+    )
     # Global, because a block that is rendered alone cannot see what its template imports. Cached, because the same
     # marks and rates occur on many lines of many pages.
     shared = made.get_template("macros.html").module
     made.globals.update({name: lru_cache(MACRO_CACHE)(getattr(shared, name)) for name in SHARED})
     return made
-
-
-def _thousands(count: int) -> str:
-    return f"{count:,}"
-
-
-def _verdicts(counts: Counts) -> list[tuple[str, int]]:
-    """The name of each verdict and its count."""
-    return [(word, getattr(counts, word)) for word in ("passed", "failed", "errored", "skipped", "pending")]
-
-
-def _slug(word: str) -> str:
-    return word.replace(" ", "-")
 
 
 @cache
@@ -116,12 +110,6 @@ def style() -> bytes:
 @cache
 def assets() -> dict[str, str]:
     """The addresses of the static files; an address changes with the content of its file."""
-    known = {path.name: path.read_bytes() for path in (HERE / "static").glob("*.js")}
-    return {
-        **{name: f"/static/{name}?v={_version(content)}" for name, content in known.items()},
-        "style": f"/static/style.css?v={_version(style())}",
-    }
-
-
-def _version(content: bytes) -> str:
-    return sha256(content).hexdigest()[:12]
+    files = {path.name: (path.name, path.read_bytes()) for path in (HERE / "static").glob("*.js")}
+    files["style"] = ("style.css", style())
+    return {key: f"/static/{name}?v={sha256(content).hexdigest()[:12]}" for key, (name, content) in files.items()}

@@ -17,20 +17,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.cli.ci import _shape, _tell
-from howsure.cli.compare import _check, read_candidate_pairs
+from howsure.cli.compare import read_candidate_pairs
 from howsure.cli.exit_codes import GATE_FAILED, GATE_INCONCLUSIVE, WORST_FIRST, gate_exit_code, worst_exit_code
 from howsure.cli.judge import _divided, options_from
 from howsure.cli.options import read_days, read_gate_expressions, read_share, read_whole_numbers, storable_texts
-from howsure.cli.serve import _flags
+from howsure.cli.serve import command as serve
 from howsure.cli.show import can_browse
-from howsure.cli.triage import _check as check_triage
 from howsure.config import Settings
-from howsure.errors import ConfigInvalid, PlanRefused
+from howsure.errors import ConfigInvalid
 from howsure.main import program
 from howsure.model.run import Counts, Pins, Run, RunState
 from howsure.model.run_request import RunRequest
 from howsure.model.summary import GateOutcome, GateRuling
 from howsure.services.ci.check import CiResult
+from howsure.services.workspace import Workspace
 from unit.services.places import house, lines, workplace
 
 
@@ -135,9 +135,8 @@ def test_a_comparison_is_written_only_where_it_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(PlanRefused) as caught:
-        _check(("fine.md", "FINE.JSON", path))
-    assert str(caught.value) == told
+    done = CliRunner().invoke(program, ["compare", "a", "b", "-o", "fine.md", "-o", "FINE.JSON", "-o", path])
+    assert (done.exit_code, done.stderr) == (2, f"error: {told}\n")
 
 
 @pytest.mark.parametrize(
@@ -148,11 +147,11 @@ def test_a_triage_is_refused_before_a_judge_is_paid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for fine in ("", "x.md", "X.MARKDOWN"):
-        check_triage(fine)
-    with pytest.raises(ConfigInvalid) as caught:
-        check_triage(path)
-    assert str(caught.value) == told
+    done = CliRunner().invoke(program, ["triage", "latest", "--judge", "openai:gpt-5", "-o", path])
+    assert (done.exit_code, done.stderr) == (2, f"error: {told}\n")
+    for fine in ("x.md", "X.MARKDOWN"):
+        done = CliRunner().invoke(program, ["triage", "latest", "-o", fine])
+        assert done.exit_code == 2 and "--output" not in done.stderr  # there is no run, and that is all
 
 
 def test_labels_come_first_unless_only_a_key_is_asked_for(tmp_path: Path) -> None:
@@ -180,20 +179,37 @@ def test_a_judge_is_the_one_named_the_one_of_the_settings_or_offline(tmp_path: P
     assert options(tmp_path, "", settings)[0] == ""
 
 
+class RecordingHost:
+    """Keeps the options that `howsure serve` would serve with."""
+
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+
+    async def serve(self, work: Workspace, options: dict[str, Any]) -> None:
+        self.options = options
+
+
 @pytest.mark.parametrize(
-    ("params", "expected"),
+    ("words", "expected"),
     [
-        ({}, ()),
-        ({"database": None, "config": None, "plugins": ()}, ()),
-        ({"database": "x.db"}, ("--database", "x.db")),
+        ([], ()),
+        (["--database", "x.db"], ("--database", "x.db")),
         (
-            {"database": "x.db", "config": "a.yaml", "plugins": ("p.py", "q.py"), "host": "::1"},
+            ["--host", "::1", "--plugin", "p.py", "--config", "a.yaml", "--plugin", "q.py", "--database", "x.db"],
             ("--database", "x.db", "--config", "a.yaml", "--plugin", "p.py", "--plugin", "q.py"),
         ),
     ],
 )
-def test_workers_are_given_what_they_need(params: dict[str, Any], expected: tuple[str, ...]) -> None:
-    assert _flags(params) == expected
+def test_workers_are_given_what_they_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("a.yaml", ""), ("p.py", "def register(kit): pass"), ("q.py", "def register(kit): pass")):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr("howsure.cli.serve.configure_logging", lambda *, plain: None)
+    host = RecordingHost()
+    done = CliRunner().invoke(serve, words, obj=host)
+    assert (done.exit_code, host.options["flags"]) == (0, expected), done.output
 
 
 class Screen(io.StringIO):

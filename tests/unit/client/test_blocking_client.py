@@ -132,8 +132,8 @@ def test_twins_can_do_the_same(own: type[Any], twin: type[Any]) -> None:
 
 
 def methods(kind: type[Any]) -> dict[str, list[str]]:
-    own = {name: each for name, each in vars(kind).items() if inspect.isfunction(each) and not name.startswith("_")}
-    return {name: [*inspect.signature(each).parameters] for name, each in sorted(own.items())}
+    own = [(name, each) for name, each in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")]
+    return {name: [*inspect.signature(each).parameters] for name, each in own}
 
 
 def test_every_twin_is_known() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from itertools import islice
 from pathlib import Path
@@ -57,8 +56,8 @@ async def test_only_what_is_asked_for_is_exported(client: AsyncClient) -> None:
 
 async def test_a_file_is_loaded_and_every_line_is_accounted_for(client: AsyncClient, tmp_path: Path) -> None:
     path = tmp_path / "all.ndjson"
-    good, bad = documents._plain(a_rubric("file-1")), documents._plain(a_rubric("a b"))
-    path.write_text("\n".join(["", json.dumps(good), "{half", "", json.dumps(bad)]) + "\n")
+    good, bad = documents.entry_lines([a_rubric("file-1"), a_rubric("a b")]).decode().splitlines()
+    path.write_text("\n".join(["", good, "{half", "", bad]) + "\n")
     told = await client.bulk.load(path)
     assert [(each.line, each.status) for each in told] == [(2, "created"), (3, "refused"), (5, "refused")]
     assert "the id must be" in told[2].detail

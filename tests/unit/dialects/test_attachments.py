@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from howsure.dialects.attachments import attachment_problems
+from howsure.dialects.legal import attachment_problems
 from howsure.dialects.problems import Spot
 from howsure.errors import Level
 

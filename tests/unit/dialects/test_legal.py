@@ -13,8 +13,7 @@ from msgspec import structs
 
 from dialect_rows import Row, mcq, reference_qa, rubric_qa, write_rows
 from howsure.dialects.datasets import read_cases, validate
-from howsure.dialects.legal import LegalDialect, LegalLine, sure_lines
-from howsure.dialects.legal import legal_rows as rows_to_write
+from howsure.dialects.legal import LegalDialect, LegalLine, row_of, sure_lines
 from howsure.dialects.legal_rows import SCHEMA, valid_row
 from howsure.dialects.problems import SchemaChecker, Spot
 from howsure.errors import DatasetInvalid, Level, Problem
@@ -375,7 +374,7 @@ def writable_case(expectation: Expectation, id: str = "x", **question: Any) -> C
 
 
 def lines(*cases: Case) -> list[Any]:
-    return list(rows_to_write(cases, Path("x")))
+    return list(map(row_of, cases))
 
 
 def weighing(weight: Any) -> WeightedCriteria:

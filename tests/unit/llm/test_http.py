@@ -98,6 +98,33 @@ async def test_a_content_type_is_sent_only_where_one_is_set() -> None:
     assert b"content-type" not in script.requests[0].lower()
 
 
+async def test_a_post_without_a_body_says_that_its_length_is_zero() -> None:
+    script = Script(OK)
+    response = await send(script, replace(POST, body=None))
+    head, _, body = script.requests[0].partition(b"\r\n\r\n")
+    assert head.startswith(b"POST /chat")
+    assert b"Content-Length: 0" in head.split(b"\r\n")
+    assert (body, response.body) == (b"", b"ok")
+
+
+async def test_the_answer_to_a_head_has_no_body_whatever_its_length_says() -> None:
+    script = Script(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+    response = await send(script, replace(POST, method="HEAD", body=None))
+    assert script.requests[0].startswith(b"HEAD /chat")
+    assert (response.status, response.headers["Content-Length"], response.body) == (200, "5", b"")
+
+
+async def test_user_and_password_in_an_address_are_sent_as_a_header_and_not_shown() -> None:
+    script = Script(OK)
+    async with playing(script) as pool:
+        request = replace(POST, url=str(script.url.with_user("ann").with_password("secret")))
+        await pool.send(request, 5.0)
+    line, *lines = script.requests[0].partition(b"\r\n\r\n")[0].split(b"\r\n")
+    assert line == b"POST /chat?a=b%20c HTTP/1.1"
+    assert b"Authorization: Basic YW5uOnNlY3JldA==" in lines
+    assert request.place == f"http://127.0.0.1:{script.url.port}/chat"
+
+
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "a\nb", "a\0b"])
 async def test_a_header_cannot_bring_another_one_along(value: str) -> None:
     script = Script(OK)

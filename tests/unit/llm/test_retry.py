@@ -9,7 +9,6 @@ import pytest
 from howsure.llm.retry import (
     FailureKind,
     RetryPolicy,
-    is_transient,
     quote_body,
     response_failure,
     retry,
@@ -24,12 +23,13 @@ NOON = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 520, 529, 599])
 def test_these_may_be_gone_next_time(status: int) -> None:
-    assert is_transient(status)
+    kind = FailureKind.OVERLOADED if status in (429, 503, 529) else FailureKind.PASSING
+    assert response_failure(HttpResponse(status, {}, b""), lambda: NOON).kind is kind
 
 
 @pytest.mark.parametrize("status", [301, 307, 400, 401, 402, 403, 404, 413, 415, 422])
 def test_these_would_be_the_same_next_time(status: int) -> None:
-    assert not is_transient(status)
+    assert response_failure(HttpResponse(status, {}, b""), lambda: NOON).kind is FailureKind.FINAL
 
 
 @pytest.mark.parametrize(

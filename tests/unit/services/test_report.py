@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import AsyncIterable
 from datetime import timedelta
 from pathlib import Path
 from uuid import UUID
@@ -15,7 +16,10 @@ from msgspec.structs import replace
 from howsure.errors import DatasetInvalid, NotFound, PlanRefused, UnknownName
 from howsure.kit import Kit
 from howsure.model.agent import Agent
+from howsure.model.comparison import Comparison
+from howsure.model.result import Result
 from howsure.model.run import Counts, Run, RunState
+from howsure.model.summary import Summary
 from howsure.services.report import (
     SHOWN_RUNS,
     agent_card,
@@ -98,6 +102,37 @@ async def test_a_folder_in_the_way_is_told_of_without_a_traceback(tmp_path: Path
     (tmp_path / f"taken{ending}").mkdir()
     with pytest.raises(PlanRefused, match=rf"--output .*taken\{ending}: cannot be written: Is a directory"):
         await write_reports(work, "first", [str(tmp_path / f"taken{ending}")])
+
+
+class BrokenFormat:
+    """A plug-in's report format that raises `error`."""
+
+    name, endings, compares = "poster", (".poster",), False
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    async def write(
+        self, summary: Summary, results: AsyncIterable[Result], path: Path, comparison: Comparison | None = None
+    ) -> None:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyError("colour"), r"--output .*a\.poster: report format 'poster': KeyError: 'colour'"),
+        (OSError(28, "No space left on device"), r"--output .*a\.poster: cannot be written: No space left on device"),
+        (PlanRefused("no run has colours"), r"\Ano run has colours\Z"),
+    ],
+)
+async def test_a_plug_in_format_that_breaks_is_named_without_a_traceback(
+    tmp_path: Path, error: Exception, message: str
+) -> None:
+    work = await with_a_run(tmp_path)
+    work.kit.report_formats.add(BrokenFormat(error))
+    with pytest.raises(PlanRefused, match=message):
+        await write_reports(work, "first", [str(tmp_path / "a.poster")])
 
 
 async def test_a_run_that_is_not_there_writes_nothing(tmp_path: Path) -> None:

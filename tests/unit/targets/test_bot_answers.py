@@ -8,7 +8,7 @@ import pytest
 
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
 from howsure.targets.answer_parts import UnreadableAnswer
-from howsure.targets.bot_answers import BotError, read_answer, reply_of
+from howsure.targets.bot_answers import BotError, read_answer
 
 
 def said(*texts: str) -> tuple[Message, ...]:
@@ -39,7 +39,7 @@ def said(*texts: str) -> tuple[Message, ...]:
     ids=str,
 )
 def test_an_answer_is_found(value: Any, texts: list[str]) -> None:
-    assert reply_of(value).messages == said(*texts)
+    assert read_answer(value).reply.messages == said(*texts)
 
 
 @pytest.mark.parametrize(
@@ -89,12 +89,12 @@ def test_an_error_is_one_whatever_stands_beside_it(error: Any, told: str) -> Non
 def test_calls_beside_an_answer_come_before_it() -> None:
     call = {"name": "look_up", "arguments": {"order": "1"}, "result": "shipped"}
     made = ToolCall(name="look_up", arguments={"order": "1"}, result=ToolResult(content="shipped"))
-    reply = reply_of({"answer": "On its way.", "toolCalls": [call]})
+    reply = read_answer({"answer": "On its way.", "toolCalls": [call]}).reply
     assert reply.messages == (Message(role=Role.ASSISTANT, tool_calls=(made,)), *said("On its way."))
 
 
 def test_calls_without_an_answer_are_a_reply() -> None:
-    reply = reply_of({"tool_calls": [{"name": "stop"}]})
+    reply = read_answer({"tool_calls": [{"name": "stop"}]}).reply
     assert reply.messages == (Message(role=Role.ASSISTANT, tool_calls=(ToolCall(name="stop"),)),)
 
 
@@ -108,19 +108,19 @@ def test_calls_that_the_messages_tell_are_not_told_twice() -> None:
         ],
         "tool_calls": [call, other],
     }
-    calls = [[made.name for made in message.tool_calls] for message in reply_of(value).messages]
+    calls = [[made.name for made in message.tool_calls] for message in read_answer(value).reply.messages]
     assert calls == [["look_up"], ["refund"], []]
 
 
 def test_the_same_call_made_twice_is_two_calls() -> None:
     call = {"name": "look_up", "arguments": {}}
     value = {"messages": [{"role": "assistant", "tool_calls": [call]}], "tool_calls": [call, call]}
-    assert sum(len(message.tool_calls) for message in reply_of(value).messages) == 2
+    assert sum(len(message.tool_calls) for message in read_answer(value).reply.messages) == 2
 
 
 def test_an_answer_that_repeats_the_last_message_is_one_message() -> None:
-    assert reply_of({"messages": ["One", "Two"], "answer": "Two"}).messages == said("One", "Two")
-    assert reply_of({"messages": ["One"], "answer": "Two"}).messages == said("One", "Two")
+    assert read_answer({"messages": ["One", "Two"], "answer": "Two"}).reply.messages == said("One", "Two")
+    assert read_answer({"messages": ["One"], "answer": "Two"}).reply.messages == said("One", "Two")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_an_answer_that_repeats_the_last_message_is_one_message() -> None:
     ids=str,
 )
 def test_agents_are_named_on_the_messages(fields: dict[str, Any], agents: list[str]) -> None:
-    messages = reply_of({"answer": "Hi", **fields}).messages
+    messages = read_answer({"answer": "Hi", **fields}).reply.messages
     assert [message.agent for message in messages] == agents
     assert messages[-1].content == "Hi"
 

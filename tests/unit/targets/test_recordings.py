@@ -8,7 +8,7 @@ from howsure.errors import TargetFailed
 from howsure.model.case import Script
 from howsure.model.transcript import BrokenRecording, Transcript
 from howsure.targets.base import FinishedSession
-from howsure.targets.recordings import RecordedTarget, Recordings, plain_recordings
+from howsure.targets.recordings import RecordedTarget, Recordings
 from howsure.testing import a_case
 
 
@@ -67,4 +67,3 @@ async def test_without_recordings_the_case_brings_its_own() -> None:
 
 def test_the_candidates_come_in_the_order_of_the_file() -> None:
     assert RECORDINGS.candidates == ("juno", "")
-    assert plain_recordings({"case-1": "yes"}, "solo").candidates == ("solo",)

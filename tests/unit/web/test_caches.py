@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.model.run import RunState
-from howsure.web.caches import ResultCache, TimedCache, run_states_key
+from howsure.web.routes import ResultCache, TimedCache, run_states_key
 from unit.reports.northwind import a_run, counts_of, refund_results
 
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from howsure.model.run import Counts, Run
 from howsure.model.transcript import Span, Transcript
 from howsure.store.results import CostTotals
+from howsure.web.conversations import milliseconds, waterfall
 from howsure.web.pages.charts import SAMPLE_SIZE, amount, charts_page, histogram, quantile, sample_positions
-from howsure.web.waterfall import milliseconds, waterfall
 from store.making import a_run
 
 MS = 1_000_000

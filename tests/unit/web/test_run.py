@@ -9,15 +9,17 @@ from howsure.model.rubric import Severity
 from howsure.model.score import Part, Score
 from howsure.store.result_lists import ResultFilter, ResultOrder, ResultPage
 from howsure.store.summaries import FailureCount
-from howsure.web.case_filters import CaseFilter, filter_value, read_case_filter
 from howsure.web.pages.run import describe_failures, errored_failures, without_summed_graders
 from howsure.web.pages.run_cases import (
+    CaseFilter,
     CaseListing,
     Facet,
     FacetGroup,
     SearchedRange,
     describe_page,
+    filter_value,
     next_page_address,
+    read_case_filter,
     read_start,
     searched_range,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -12,7 +11,7 @@ from howsure.api.access import Hosted, Reader, Writer
 from howsure.api.bodies import BotGiven, Key
 from howsure.api.errors import JsonAnswer, RequestRefusal
 from howsure.api.requests import StrictRoute
-from howsure.api.routes.documents import IfMatch, VersionRoutes, add_version_routes, expected_version, require_version
+from howsure.api.routes.documents import IfMatch, add_version_routes, expected_version, json_versions, require_version
 from howsure.api.schemas import ETAG, answer, errors, list_answer
 from howsure.errors import NotFound
 from howsure.model.access_scope import AccessScope
@@ -21,8 +20,7 @@ from howsure.reports.figures import iso_utc
 from howsure.services.host import documents
 from howsure.services.host.bots import bot_context, described_version
 from howsure.services.host.context import Host
-from howsure.services.host.documents import document_body, published_document, with_distinct_tools
-from howsure.services.host.keys import Caller
+from howsure.services.host.documents import published_document, with_distinct_tools
 from howsure.wire.documents import BotContext, BotVersion, EvaluatorType
 
 router = APIRouter(tags=["bots"], route_class=StrictRoute)
@@ -53,16 +51,12 @@ async def describe(id: BotId, caller: Writer, host: Hosted, body: BotGiven, if_m
 
 async def _answer(host: Host, id: str, within: AccessScope) -> JsonAnswer:
     """One that the bot service described has no version here."""
-    found = await bot_context(host, id, within)
+    context = await bot_context(host, id, within)
     version = await described_version(host, id, within)
-    return JsonAnswer(found, headers={} if version is None else {"ETag": f'"{version}"'})
+    return JsonAnswer(context, headers={} if version is None else {"ETag": f'"{version}"'})
 
 
-async def _shown(_: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
-    return [_edition(each) for each in found]
-
-
-def _edition(document: Document) -> dict[str, Any]:
+def _version_shape(document: Document) -> dict[str, Any]:
     edition = document.edition
     return {
         **with_distinct_tools(published_document(document)),
@@ -74,33 +68,12 @@ def _edition(document: Document) -> dict[str, Any]:
     }
 
 
-async def _content(_: Host, document: Document) -> Any:
-    return document_body(document)
-
-
-async def _restored(host: Host, id: str, version: int, caller: Caller) -> Document:
-    change = documents.DocumentChange(body={}, author=caller.name)
-    return await documents.restore_document(host, DocumentKind.AGENT, id, version, change, caller.within)
-
-
-EDITIONS = VersionRoutes(
-    kind=DocumentKind.AGENT,
-    path="/bots/{id}/context",
-    shape=BotVersion,
-    shown=_shown,
-    content=_content,
-    restored=_restored,
-)
-add_version_routes(router, EDITIONS)
+add_version_routes(router, json_versions(DocumentKind.AGENT, "/bots/{id}/context", BotVersion, _version_shape))
 
 
 @router.get("/evaluators/types", responses={**list_answer(EvaluatorType), **errors()}, tags=["evaluator-configs"])
 async def types(caller: Reader, host: Hosted) -> Response:
     """The graders that a run may have."""
-    graders = host.work.kit.graders
-    return JsonAnswer([{"type": each.name, "description": _about(each)} for each in graders])
-
-
-def _about(grader: object) -> str:
-    """The first sentence of what its author says of it."""
-    return (type(grader).__doc__ or "").strip().split("\n\n")[0].replace("\n", " ").strip()
+    # The first paragraph of what its author says of it.
+    about = {each.name: (type(each).__doc__ or "").strip().split("\n\n")[0] for each in host.work.kit.graders}
+    return JsonAnswer([{"type": name, "description": text.replace("\n", " ").strip()} for name, text in about.items()])

@@ -61,10 +61,10 @@ async def list_datasets(
 ) -> Response:
     """Newest first."""
     listing = DocumentQuery(limit=limit, before=read_cursor(cursor_), agent_id=agent_id, name=name)
-    found = await host.store.documents.several(DATASET, listing, caller.within)
-    counts = await host.store.dataset_cases.count(found)
-    further = next_cursor(found[-1]) if len(found) == limit else None
-    return page(request, [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in found], further)
+    listed = await host.store.documents.several(DATASET, listing, caller.within)
+    counts = await host.store.dataset_cases.count(listed)
+    further = next_cursor(listed[-1]) if len(listed) == limit else None
+    return page(request, [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in listed], further)
 
 
 @router.post("/datasets", status_code=201, responses={**answer(UploadedDataset, 201, headers=ETAG), **errors(409)})
@@ -96,7 +96,7 @@ async def upload_dataset(
 @router.get("/datasets/{id}", responses={**answer(UploadedDataset, headers=ETAG), **errors(404)})
 async def one_dataset(id: Id, caller: Reader, host: Hosted) -> Response:
     """The newest version, without its content."""
-    return await _answer(host, await host.store.documents.get(DATASET, id, within=caller.within))
+    return await VERSIONS.answer(host, await host.store.documents.get(DATASET, id, within=caller.within))
 
 
 @router.get(
@@ -106,8 +106,8 @@ async def one_dataset(id: Id, caller: Reader, host: Hosted) -> Response:
 )
 async def content(id: Id, version: Version, caller: Reader, host: Hosted) -> Response:
     """The file, byte for byte."""
-    found = await host.store.documents.get(DATASET, id, version, within=caller.within, deleted=True)
-    return Response(found.edition.body, media_type="application/octet-stream")
+    document = await host.store.documents.get(DATASET, id, version, within=caller.within, deleted=True)
+    return Response(document.edition.body, media_type="application/octet-stream")
 
 
 @router.put("/datasets/{id}", responses={**answer(UploadedDataset, headers=ETAG), **errors(404, 409, 412)})
@@ -122,7 +122,7 @@ async def change_dataset(
         _check_agent(upload.agent_id, caller)
     draft = await check_upload(host, upload)
     changed = await host.store.documents.revise(DATASET, id, draft, expected=expected, within=caller.within)
-    return await _answer(host, changed)
+    return await VERSIONS.answer(host, changed)
 
 
 @router.delete("/datasets/{id}", status_code=204, responses={204: {}, **errors(404, 409, 412)})
@@ -154,7 +154,7 @@ async def list_cases(
 async def add_case(id: Id, caller: Writer, host: Hosted, body: CaseGiven) -> Response:
     """The dataset with one more case: its next version."""
     document = await host.store.documents.get(DATASET, id, within=caller.within)
-    return await _answer(host, await append_case(host, document, body.case, caller.name, caller.within), 201)
+    return await VERSIONS.answer(host, await append_case(host, document, body.case, caller.name, caller.within), 201)
 
 
 CaseId = Annotated[Key, Path(description="The `id` of a case, as lists give it")]
@@ -198,17 +198,15 @@ def _check_agent(agent_id: str, caller: Caller) -> None:
 async def _create(request: Request, caller: Caller, host: Host, upload: Upload) -> JsonAnswer:
     _check_agent(upload.agent_id or "", caller)
     draft = await check_upload(host, upload)
-    return await _answer(host, await host.store.documents.create(DATASET, new_id(request), draft, caller.within), 201)
+    return await VERSIONS.answer(
+        host, await host.store.documents.create(DATASET, new_id(request), draft, caller.within), 201
+    )
 
 
-async def _answer(host: Host, document: Document, status: int = 200) -> JsonAnswer:
-    return await EDITIONS.answer(host, document, status)
-
-
-async def _shown(host: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
+async def _shapes(host: Host, versions: Sequence[Document]) -> list[dict[str, Any]]:
     """Versions of one dataset; how many cases there are is known of the newest."""
-    counts = await host.store.dataset_cases.count(found[:1])
-    return [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in found]
+    counts = await host.store.dataset_cases.count(versions[:1])
+    return [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in versions]
 
 
 async def _content(host: Host, document: Document) -> Any:
@@ -217,14 +215,14 @@ async def _content(host: Host, document: Document) -> Any:
     return await to_thread(lambda: {"cases": [{**case_shape(document.id, case), "id": case.id} for case in cases]})
 
 
-async def _restored(host: Host, id: str, version: int, caller: Caller) -> Document:
+async def _restore(host: Host, id: str, version: int, caller: Caller) -> Document:
     return await restore_upload(host, id, version, caller.name, caller.within)
 
 
-EDITIONS = VersionRoutes(
-    kind=DATASET, path="/datasets/{id}", shape=UploadedDataset, shown=_shown, content=_content, restored=_restored
+VERSIONS = VersionRoutes(
+    kind=DATASET, path="/datasets/{id}", shape=UploadedDataset, shapes=_shapes, content=_content, restore=_restore
 )
-add_version_routes(router, EDITIONS)
+add_version_routes(router, VERSIONS)
 
 
 def shape_of(document: Document, cases: int) -> dict[str, Any]:

@@ -31,18 +31,18 @@ Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class VersionRoutes(Struct, frozen=True, kw_only=True):
-    """How the versions of one kind of document are shown, and compared; `restored` makes an old one the newest."""
+    """How the versions of one kind of document are shown, and compared; `restore` makes an old one the newest."""
 
     kind: DocumentKind
     path: str
     shape: type[Struct]
-    shown: Callable[[Host, Sequence[Document]], Awaitable[list[Json]]]
+    shapes: Callable[[Host, Sequence[Document]], Awaitable[list[Json]]]
     content: Callable[[Host, Document], Awaitable[Any]]
-    restored: Callable[[Host, str, int, Caller], Awaitable[Document]]
+    restore: Callable[[Host, str, int, Caller], Awaitable[Document]]
 
     async def answer(self, host: Host, document: Document, status: int = 200) -> JsonAnswer:
         """One of them, with who wrote each of the newest and why."""
-        (shape,) = await self.shown(host, [document])
+        (shape,) = await self.shapes(host, [document])
         written = await host.store.documents.changes(document)
         headers = {"ETag": f'"{document.edition.version}"'}
         return JsonAnswer({**shape, "changelog": written}, status_code=status, headers=headers)
@@ -50,20 +50,6 @@ class VersionRoutes(Struct, frozen=True, kw_only=True):
 
 def add_version_routes(router: APIRouter, editions: VersionRoutes) -> None:
     """Adds them to the router of the kind."""
-    _listing(router, editions)
-    _comparing(router, editions)
-
-    @router.post(
-        f"{editions.path}/versions/{{version}}/restore",
-        status_code=201,
-        responses={**answer(editions.shape, 201, headers=ETAG), **errors(404, 409)},
-        summary="An old version again, as the newest",
-    )
-    async def restore(id: Id, version: Version, caller: Writer, host: Hosted) -> Response:
-        return await editions.answer(host, await editions.restored(host, id, version, caller), 201)
-
-
-def _listing(router: APIRouter, editions: VersionRoutes) -> None:
 
     @router.get(
         f"{editions.path}/versions",
@@ -74,9 +60,9 @@ def _listing(router: APIRouter, editions: VersionRoutes) -> None:
         request: Request, id: Id, caller: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
     ) -> Response:
         last, kind = read_number(cursor), editions.kind
-        found = await host.store.documents.versions(kind, id, limit=limit, before=last, within=caller.within)
-        further = str(found[-1].edition.version) if len(found) == limit else None
-        return page(request, await editions.shown(host, found), further)
+        listed = await host.store.documents.versions(kind, id, limit=limit, before=last, within=caller.within)
+        further = str(listed[-1].edition.version) if len(listed) == limit else None
+        return page(request, await editions.shapes(host, listed), further)
 
     @router.get(
         f"{editions.path}/versions/{{version}}",
@@ -85,9 +71,6 @@ def _listing(router: APIRouter, editions: VersionRoutes) -> None:
     )
     async def one(id: Id, version: Version, caller: Reader, host: Hosted) -> Response:
         return await editions.answer(host, await _edition(host, editions.kind, id, version, caller))
-
-
-def _comparing(router: APIRouter, editions: VersionRoutes) -> None:
 
     @router.get(
         f"{editions.path}/versions/{{a}}/diff/{{b}}",
@@ -100,13 +83,19 @@ def _comparing(router: APIRouter, editions: VersionRoutes) -> None:
         # Two datasets of many cases take their time: others are answered meanwhile.
         return JsonAnswer(await to_thread(lambda: list(find_differences(before, after))))
 
+    @router.post(
+        f"{editions.path}/versions/{{version}}/restore",
+        status_code=201,
+        responses={**answer(editions.shape, 201, headers=ETAG), **errors(404, 409)},
+        summary="An old version again, as the newest",
+    )
+    async def restore(id: Id, version: Version, caller: Writer, host: Hosted) -> Response:
+        return await editions.answer(host, await editions.restore(host, id, version, caller), 201)
+
 
 async def _edition(host: Host, kind: DocumentKind, id: str, version: int, caller: Caller) -> Document:
     """Also of one that was deleted: runs still point to it."""
     return await host.store.documents.get(kind, id, version, within=caller.within, deleted=True)
-
-
-# No postponed annotations here: what a body looks like is known only when the routes of a kind are made.
 
 
 Given = TypeVar("Given", bound=BaseModel)
@@ -157,14 +146,7 @@ def change_of(given: BaseModel, caller: Caller) -> documents.DocumentChange:
 
 def document_router(shelf: DocumentRoutes) -> APIRouter:
     router = APIRouter(prefix=shelf.path, tags=[shelf.path.strip("/")], route_class=StrictRoute)
-    editions = editions_of(shelf)
-    _reading(router, shelf, editions)
-    add_version_routes(router, editions)
-    _writing(router, shelf, shelf.given, editions)
-    return router
-
-
-def _reading(router: APIRouter, shelf: DocumentRoutes, editions: VersionRoutes) -> None:
+    editions = json_versions(shelf.kind, "/{id}", shelf.shape, shape_of)
 
     @router.get(
         "", responses={**list_answer(shelf.shape, headers=PAGE_HEADERS), **errors()}, summary="List, newest first"
@@ -179,30 +161,35 @@ def _reading(router: APIRouter, shelf: DocumentRoutes, editions: VersionRoutes) 
         cursor: Cursor = None,
     ) -> Response:
         listing = DocumentQuery(limit=limit, before=read_cursor(cursor), agent_id=agent_id, name=name)
-        found = await host.store.documents.several(shelf.kind, listing, caller.within)
-        return page(
-            request, [shape_of(each) for each in found], next_cursor(found[-1]) if len(found) == limit else None
-        )
+        listed = await host.store.documents.several(shelf.kind, listing, caller.within)
+        further = next_cursor(listed[-1]) if len(listed) == limit else None
+        return page(request, [shape_of(document) for document in listed], further)
 
     @router.get("/{id}", responses={**answer(shelf.shape, headers=ETAG), **errors(404)}, summary="The newest version")
     async def newest(id: Id, caller: Reader, host: Hosted) -> Response:
         return await editions.answer(host, await host.store.documents.get(shelf.kind, id, within=caller.within))
 
+    add_version_routes(router, editions)
+    _writing(router, shelf, shelf.given, editions)
+    return router
 
-def editions_of(shelf: DocumentRoutes) -> VersionRoutes:
-    async def shown(_: Host, found: Sequence[Document]) -> list[dict[str, Any]]:
-        return [shape_of(each) for each in found]
+
+def json_versions(
+    kind: DocumentKind, path: str, shape: type[Struct], shape_of: Callable[[Document], Json]
+) -> VersionRoutes:
+    """The versions of a kind whose documents are JSON."""
+
+    async def shapes(_: Host, versions: Sequence[Document]) -> list[Json]:
+        return [shape_of(version) for version in versions]
 
     async def content(_: Host, document: Document) -> Any:
         return document_body(document)
 
-    async def restored(host: Host, id: str, version: int, caller: Caller) -> Document:
+    async def restore(host: Host, id: str, version: int, caller: Caller) -> Document:
         change = documents.DocumentChange(body={}, author=caller.name)
-        return await documents.restore_document(host, shelf.kind, id, version, change, caller.within)
+        return await documents.restore_document(host, kind, id, version, change, caller.within)
 
-    return VersionRoutes(
-        kind=shelf.kind, path="/{id}", shape=shelf.shape, shown=shown, content=content, restored=restored
-    )
+    return VersionRoutes(kind=kind, path=path, shape=shape, shapes=shapes, content=content, restore=restore)
 
 
 def _writing(router: APIRouter, shelf: DocumentRoutes, given: type[Given], editions: VersionRoutes) -> None:
@@ -256,7 +243,7 @@ async def require_version(host: Hosted, kind: DocumentKind, id: str, caller: Cal
     """412 where the document is not at the version that was read."""
     if expected is None:
         return
-    found = await host.store.documents.get(kind, id, within=caller.within)
-    if found.latest != expected:
-        detail = f"this document is at version {found.latest}, not {expected}: somebody else changed it; read it again"
+    latest = (await host.store.documents.get(kind, id, within=caller.within)).latest
+    if latest != expected:
+        detail = f"this document is at version {latest}, not {expected}: somebody else changed it; read it again"
         raise RequestRefusal(412, "precondition_failed", detail)

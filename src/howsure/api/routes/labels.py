@@ -16,7 +16,7 @@ from howsure.api.routes.runs import RunId
 from howsure.api.schemas import answer, errors, list_answer
 from howsure.model.label import HumanLabel, Opinion
 from howsure.reports.figures import Rate, iso_utc
-from howsure.services.host.agreement import Agreement, AnnotatorAgreement, RunAgreement, measure_agreement
+from howsure.services.host.agreement import Agreement, RunAgreement, measure_agreement
 from howsure.services.host.context import Host
 from howsure.services.host.keys import Caller
 from howsure.services.host.labels import GradeReference, LabelInput, save_label, write_label_lines
@@ -41,8 +41,8 @@ async def list_labels(
     cursor: Cursor = None,
 ) -> Response:
     """Of every run, newest first; a label outlives its run."""
-    wanted = LabelQuery(limit=limit, before=read_cursor(cursor), agent_id=agent_id, labeler=labeler)
-    return await _page(request, host, wanted, caller)
+    query = LabelQuery(limit=limit, before=read_cursor(cursor), agent_id=agent_id, labeler=labeler)
+    return await _page(request, host, query, caller)
 
 
 @router.get("/runs/{run_id}/labels", responses={**list_answer(wire.HumanLabel, headers=PAGE_HEADERS), **errors(404)})
@@ -57,8 +57,8 @@ async def list_run_labels(
 ) -> Response:
     """Of one run, newest first."""
     run = await host.store.run(run_id, caller.within)
-    wanted = LabelQuery(limit=limit, before=read_cursor(cursor), run_id=run.id, labeler=labeler)
-    return await _page(request, host, wanted, caller)
+    query = LabelQuery(limit=limit, before=read_cursor(cursor), run_id=run.id, labeler=labeler)
+    return await _page(request, host, query, caller)
 
 
 @router.post("/runs/{run_id}/labels", status_code=201, responses={**answer(wire.HumanLabel, 201), **errors(404, 409)})
@@ -66,18 +66,17 @@ async def give_label(run_id: RunId, caller: Writer, host: Hosted, body: LabelGiv
     """Say pass or fail of one grade. Saying something else of it later replaces this."""
     run = await host.store.run(run_id, caller.within)
     about = GradeReference(result_id=body.result_id, grader=body.grader, criterion_id=body.criterion_id or "")
-    said = LabelInput(Opinion(body.opinion), (body.why or "").strip(), body.blind)
-    return JsonAnswer(
-        _shape(await save_label(host.store, run, about, _labeler(caller, body.labeler), said)), status_code=201
-    )
+    opinion = LabelInput(Opinion(body.opinion), (body.why or "").strip(), body.blind)
+    label = await save_label(host.store, run, about, _labeler(caller, body.labeler), opinion)
+    return JsonAnswer(_shape(label), status_code=201)
 
 
 @router.delete("/runs/{run_id}/labels/{label_id}", status_code=204, responses={204: {}, **errors(404)})
 async def take_label_back(run_id: RunId, label_id: LabelId, caller: Writer, host: Hosted) -> Response:
     """One's own; an admin takes back anybody's."""
-    found = await host.store.labels.one(run_id, label_id, caller.within)
-    _labeler(caller, found.labeler)
-    await host.store.labels.remove(found)
+    label = await host.store.labels.one(run_id, label_id, caller.within)
+    _labeler(caller, label.labeler)
+    await host.store.labels.remove(label)
     return Response(status_code=204)
 
 
@@ -85,8 +84,8 @@ async def take_label_back(run_id: RunId, label_id: LabelId, caller: Writer, host
 async def label_agreement(run_id: RunId, caller: Reader, host: Hosted) -> Response:
     """How far people agree with the judge, over all graders and by each; and with each other."""
     run = await host.store.run(run_id, caller.within)
-    found = await measure_agreement(host.store, run, await host.store.labels.of_run(run.id, caller.within))
-    return JsonAnswer({"run_id": run.id, "judge": run.pins.request.judge or None, **_concord(found)})
+    agreement = await measure_agreement(host.store, run, await host.store.labels.of_run(run.id, caller.within))
+    return JsonAnswer({"run_id": run.id, "judge": run.pins.request.judge or None, **_run_agreement(agreement)})
 
 
 @router.get("/runs/{run_id}/labels.ndjson", response_class=Response, responses={200: LINES, **errors(404)})
@@ -97,16 +96,16 @@ async def label_file(run_id: RunId, caller: Reader, host: Hosted) -> Response:
     return Response(content, media_type="application/x-ndjson")
 
 
-async def _page(request: Request, host: Host, wanted: LabelQuery, caller: Caller) -> JsonAnswer:
-    found = await host.store.labels.several(wanted, caller.within)
-    further = label_cursor(found, wanted.before) if len(found) == wanted.limit else None
-    return page(request, [_shape(label) for label in found], further)
+async def _page(request: Request, host: Host, query: LabelQuery, caller: Caller) -> JsonAnswer:
+    listed = await host.store.labels.several(query, caller.within)
+    further = label_cursor(listed, query.before) if len(listed) == query.limit else None
+    return page(request, [_shape(label) for label in listed], further)
 
 
-def _labeler(caller: Caller, wanted: str | None) -> str:
+def _labeler(caller: Caller, name: str | None) -> str:
     """The labeler. Only an admin may label in the name of another."""
-    if wanted is None or wanted == caller.name or caller.may(KeyScope.ADMIN):
-        return wanted or caller.name
+    if name is None or name == caller.name or caller.may(KeyScope.ADMIN):
+        return name or caller.name
     raise RequestRefusal(
         403, "forbidden", f"this key speaks for {caller.name!r} alone: for others it needs the scope 'admin'"
     )
@@ -132,39 +131,36 @@ def _shape(label: HumanLabel) -> dict[str, Any]:
     }
 
 
-def _concord(found: RunAgreement) -> dict[str, Any]:
+def _run_agreement(agreement: RunAgreement) -> dict[str, Any]:
+    together = agreement.together
     return {
-        "labels": found.labels,
-        "compared": found.compared,
-        "people": found.people,
-        "opinions": found.opinions,
-        "overall": _agreement(found.overall),
-        "graders": {name: _agreement(each) for name, each in found.graders.items()},
-        "together": None if found.together is None else _together(found.together),
+        "labels": agreement.labels,
+        "compared": agreement.compared,
+        "people": agreement.people,
+        "opinions": agreement.opinions,
+        "overall": _agreement(agreement.overall),
+        "graders": {name: _agreement(each) for name, each in agreement.graders.items()},
+        "together": together and {name: getattr(together, name) for name in ("people", "grades", "agreed", "alpha")},
     }
 
 
-def _agreement(found: Agreement) -> dict[str, Any]:
-    rate = Rate(found.agreed, found.n)
-    both, only_people, only_judge, neither = found.table
+def _agreement(agreement: Agreement) -> dict[str, Any]:
+    rate = Rate(agreement.agreed, agreement.n)
+    both, only_people, only_judge, neither = agreement.table
     confusion = {
         "both_pass": both,
         "people_pass_judge_fail": only_people,
         "people_fail_judge_pass": only_judge,
         "both_fail": neither,
-        "people_pass_judge_silent": found.silent[0],
-        "people_fail_judge_silent": found.silent[1],
+        "people_pass_judge_silent": agreement.silent[0],
+        "people_fail_judge_silent": agreement.silent[1],
     }
     return {
-        "n": found.n,
-        "agreed": found.agreed,
+        "n": agreement.n,
+        "agreed": agreement.agreed,
         "agreement": rate.value,
         "agreement_interval": rate.interval,
-        "kappa": found.kappa,
-        "kappa_interval": found.interval,
+        "kappa": agreement.kappa,
+        "kappa_interval": agreement.interval,
         "confusion": confusion,
     }
-
-
-def _together(found: AnnotatorAgreement) -> dict[str, Any]:
-    return {"people": found.people, "grades": found.grades, "agreed": found.agreed, "alpha": found.alpha}

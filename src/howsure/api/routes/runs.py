@@ -72,9 +72,9 @@ async def start_run(request: Request, caller: Runner, host: Hosted, body: RunGiv
         (DocumentKind.QUESTION_SET, body.question_set_id),
     )
     cases = tuple(document(kind, key) for kind, key in named if key)
-    wanted = run_request(body, cases, body.agent_id)
-    ordered = await submit_run(host, wanted, caller.within, new_id(request))
-    return await _shown(request, ordered.run.id, caller, 202)
+    requested = run_request(body, cases, body.agent_id)
+    queued = await submit_run(host, requested, caller.within, new_id(request))
+    return await _shown(request, queued.run.id, caller, 202)
 
 
 @router.get("/{run_id}", responses={**answer(Run), **errors(404)})
@@ -158,8 +158,8 @@ async def regrade_run(request: Request, run_id: RunId, caller: Runner, host: Hos
         profile=body.profile or "",
         name=body.name or "",
     )
-    ordered = await run_control.regrade(host, run_id, change, caller.within, new_id(request))
-    return await _shown(request, ordered.run.id, caller, 202)
+    queued = await run_control.regrade(host, run_id, change, caller.within, new_id(request))
+    return await _shown(request, queued.run.id, caller, 202)
 
 
 async def _shown(request: Request, run_id: str, caller: Reader, status: int = 200) -> JsonAnswer:
@@ -172,29 +172,25 @@ evaluation_router = APIRouter(tags=["evaluations"], route_class=StrictRoute)
 @evaluation_router.post("/evaluations", status_code=202, responses={**answer(Evaluation, 202), **errors(404, 409)})
 async def evaluate(request: Request, caller: Runner, host: Hosted, body: EvaluationGiven) -> Response:
     """Run a test set against a bot; with `mode: transcript`, hold finished conversations against all its criteria."""
-    _check_mode(body)
-    run_id = new_id(request)
-    test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
-    wanted = run_request(body, (test_set,), body.bot_id)
-    if body.conversation_ids:
-        by = Upload(content=b"", agent_id=body.bot_id, author=caller.name)
-        kept = await save_conversations(host, body.conversation_ids, run_id, by, caller.within)
-        conversations = document(DocumentKind.DATASET, kept.id)
-        wanted = run_request(body, (conversations,), body.bot_id, criteria_from=test_set)
-    ordered = await submit_run(host, wanted, caller.within, run_id)
-    if body.keep and not body.conversation_ids:
-        await save_run_cases(host, ordered.run, caller.name, caller.within)
-    return JsonAnswer(_evaluation_shape(ordered, body), status_code=202)
-
-
-def _check_mode(body: EvaluationGiven) -> None:
     if (body.mode == "transcript") != bool(body.conversation_ids):
         detail = "`mode: transcript` and `conversation_ids` go together: the one says to grade the others"
         raise RequestRefusal(400, "bad_request", detail)
+    run_id = new_id(request)
+    test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
+    requested = run_request(body, (test_set,), body.bot_id)
+    if body.conversation_ids:
+        by = Upload(content=b"", agent_id=body.bot_id, author=caller.name)
+        saved = await save_conversations(host, body.conversation_ids, run_id, by, caller.within)
+        conversations = document(DocumentKind.DATASET, saved.id)
+        requested = run_request(body, (conversations,), body.bot_id, criteria_from=test_set)
+    queued = await submit_run(host, requested, caller.within, run_id)
+    if body.keep and not body.conversation_ids:
+        await save_run_cases(host, queued.run, caller.name, caller.within)
+    return JsonAnswer(_evaluation_shape(queued, body), status_code=202)
 
 
-def _evaluation_shape(ordered: QueuedRun, body: EvaluationGiven) -> dict[str, Any]:
-    run = ordered.run
+def _evaluation_shape(queued: QueuedRun, body: EvaluationGiven) -> dict[str, Any]:
+    run = queued.run
     return {
         "run_id": run.id,
         "dataset_id": dataset_id_of(run.pins),
@@ -205,7 +201,7 @@ def _evaluation_shape(ordered: QueuedRun, body: EvaluationGiven) -> dict[str, An
         "rules_count": len(run.pins.rubric.rules) if run.pins.rubric else 0,
         "component_scope_filter": run.pins.request.component_scope or None,
         "component_ids_filter": list(run.pins.request.component_ids),
-        "warnings": list(ordered.warnings),
+        "warnings": list(queued.warnings),
     }
 
 
@@ -324,19 +320,20 @@ async def org_evaluations(
     request: Request, caller: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
     """Every agent that was tried, by id, with its newest run that is complete."""
-    found = await agent_statuses(host.store, run_views_of(request), read_cursor(cursor) or "", limit, caller.within)
-    further = found[-1].agent_id if len(found) == limit else None
-    return page(request, [_standing(each) for each in found], further)
+    after = read_cursor(cursor) or ""
+    statuses = await agent_statuses(host.store, run_views_of(request), after, limit, caller.within)
+    further = statuses[-1].agent_id if len(statuses) == limit else None
+    return page(request, [_agent_status(status) for status in statuses], further)
 
 
-def _standing(found: AgentStatus) -> Json:
+def _agent_status(status: AgentStatus) -> Json:
     return {
-        "agent_id": found.agent_id,
-        "agent_name": found.name or None,
-        "runs": found.runs,
-        "criteria_score": found.criteria_score,
-        "rubric_score": found.rubric_score,
-        "run": found.run,
+        "agent_id": status.agent_id,
+        "agent_name": status.name or None,
+        "runs": status.runs,
+        "criteria_score": status.criteria_score,
+        "rubric_score": status.rubric_score,
+        "run": status.run,
     }
 
 

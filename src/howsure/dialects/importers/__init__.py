@@ -10,11 +10,10 @@ from howsure.dialects.importers.adk_history import AdkHistoryImporter, AdkSessio
 from howsure.dialects.importers.agent_sessions import AgentSessionImporter
 from howsure.dialects.importers.choice_benchmarks import IncludeImporter, LarEchrImporter, LexamImporter, MmluImporter
 from howsure.dialects.importers.conversations import ConversationImporter
-from howsure.dialects.importers.langfuse import LangfuseImporter
-from howsure.dialects.importers.otlp import OtlpImporter
 from howsure.dialects.importers.raw_logs import RawLogImporter
 from howsure.dialects.importers.rubric_benchmarks import AceImporter, ApexImporter, PrBenchImporter
 from howsure.dialects.importers.tau2 import Tau2GoldenImporter, Tau2Importer
+from howsure.dialects.importers.trace_exports import LangfuseImporter, OtlpImporter
 
 
 def importers() -> tuple[Importer, ...]:

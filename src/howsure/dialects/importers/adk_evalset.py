@@ -6,29 +6,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from howsure.dialects.documents import load_json
 from howsure.dialects.importers.adk_recordings import either_case, expected_calls, text_of, without_private_keys
-from howsure.dialects.importers.base import (
-    HashIds,
-    ImportOptions,
-    LoadedFile,
-    OptionImporter,
-    is_list,
-    list_elements,
-    load_file,
-    wrong_kind,
-)
-from howsure.dialects.importers.questions import (
+from howsure.dialects.importers.base import HashIds, ImportOptions, OptionImporter, is_list, wrong_kind
+from howsure.dialects.importers.raw_logs import (
     PREFIX,
     LoggedTurn,
     QuestionSource,
+    RawLogImporter,
     hash_id,
     question,
     turn_of,
     turn_problems,
 )
-from howsure.dialects.importers.raw_logs import RawLogImporter
 from howsure.dialects.problems import Spot, kind_of, shown, with_article
 from howsure.dialects.strict_json import BOM, Json, head_keys
 from howsure.dialects.test_set_scenarios import split_plan, step_of
@@ -51,26 +42,25 @@ class AdkEvalSetImporter(OptionImporter):
         return {"name", "data"} <= set(head_keys(head.removeprefix(BOM).lstrip()[1:].lstrip()))
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
-        loaded = load_file(path)
-        yield from loaded.problems
-        if loaded.problems:
+        document = load_json(path)
+        yield from document.problems
+        if document.problems:
             return
-        form = _form(loaded.value)
-        if form is None:
-            yield wrong_kind(loaded.spot, _FORMS, loaded.value)
-        elif form == "turns":
-            yield from RawLogImporter(self._options).read(path)
+        value, reader = document.value, _EvalSetReader(path.name, self._options)
+        if isinstance(value, dict):
+            key = next((key for key in ("eval_cases", "evalCases") if isinstance(value.get(key), list)), None)
         else:
-            yield from _EvalSetReader(path.name, self._options).cases(loaded, form)
-
-
-def _form(value: Any) -> str | None:
-    """The key of the list of cases, "" for a list of named conversations, or `turns`."""
-    if isinstance(value, dict):
-        return next((key for key in ("eval_cases", "evalCases") if isinstance(value.get(key), list)), None)
-    if not isinstance(value, list) or not value:
-        return None
-    return "" if isinstance(value[0], dict) and "data" in value[0] else "turns"
+            key = "" if isinstance(value, list) and value else None
+        if key is None:
+            yield wrong_kind(document.spot, _FORMS, value)
+        elif not key and not (isinstance(value[0], dict) and "data" in value[0]):
+            yield from RawLogImporter(self._options).read(path)  # the turns of one conversation
+        else:
+            for spot, element in document.elements(key):
+                if isinstance(element, dict):
+                    yield from (reader.case if key else reader.conversation)(element, spot)
+                else:
+                    yield wrong_kind(spot, "an object", element)
 
 
 class _EvalSetReader:
@@ -80,15 +70,7 @@ class _EvalSetReader:
         self._ids = HashIds(options.prefix or PREFIX)
         self._names: dict[str, int | None] = {}
 
-    def cases(self, loaded: LoadedFile, form: str) -> Iterator[Case | Problem]:
-        read = self._case if form else self._conversation
-        for spot, element in list_elements(loaded, form):
-            if isinstance(element, dict):
-                yield from read(element, spot)
-            else:
-                yield wrong_kind(spot, "an object", element)
-
-    def _case(self, element: Json, spot: Spot) -> Iterator[Case | Problem]:
+    def case(self, element: Json, spot: Spot) -> Iterator[Case | Problem]:
         turns, problems = _invocations(element, spot)
         scenario = either_case(element, "conversation_scenario")
         if not turns and isinstance(scenario, dict):
@@ -101,12 +83,12 @@ class _EvalSetReader:
         if not problems:
             yield from self._made(str(either_case(element, "eval_id") or ""), turns, self._source(element), spot)
 
-    def _conversation(self, element: Json, spot: Spot) -> Iterator[Case | Problem]:
+    def conversation(self, element: Json, spot: Spot) -> Iterator[Case | Problem]:
         data = element.get("data")
         if not isinstance(data, list) or not data:
             yield wrong_kind(spot.below("data"), "a list of turns", data)
             return
-        problems = [found for place, one in enumerate(data) for found in turn_problems(one, spot.below("data", place))]
+        problems = [fault for place, one in enumerate(data) for fault in turn_problems(one, spot.below("data", place))]
         yield from problems
         if not any(problem.level is Level.ERROR for problem in problems):
             source = self._source({"session_input": element.get("initial_session") or {}})
@@ -157,21 +139,19 @@ def _invocations(element: Json, spot: Spot) -> tuple[list[LoggedTurn], list[Prob
     problems: list[Problem] = []
     for place, invocation in enumerate(conversation if isinstance(conversation, list) else ()):
         at = spot.below("conversation", place)
-        said = text_of(either_case(invocation, "user_content"))
-        if said.strip():
-            turns.append(_turn(invocation, said))
+        query = text_of(either_case(invocation, "user_content"))
+        if query.strip():
+            between = either_case(either_case(invocation, "intermediate_data"), "intermediate_responses")
+            turns.append(
+                LoggedTurn(
+                    query=query,
+                    calls=expected_calls(invocation),
+                    reference=text_of(either_case(invocation, "final_response")),
+                    others=between if isinstance(between, list) else [],
+                )
+            )
             continue
         found = invocation if isinstance(invocation, dict) else with_article(kind_of(invocation))
         message = "the user says nothing here that is text"
         problems.append(at.below("user_content").problem("no-user-text", message, expected="text", found=shown(found)))
     return turns, problems
-
-
-def _turn(invocation: Json, query: str) -> LoggedTurn:
-    between = either_case(either_case(invocation, "intermediate_data"), "intermediate_responses")
-    return LoggedTurn(
-        query=query,
-        calls=expected_calls(invocation),
-        reference=text_of(either_case(invocation, "final_response")),
-        others=between if isinstance(between, list) else [],
-    )

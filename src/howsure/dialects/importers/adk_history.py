@@ -2,15 +2,21 @@
 (`<agent>/.adk/eval_history/*.evalset_result.json`), of ADK 1.x and 2.x, encoded once or twice; each result becomes a
 recorded conversation with its reference and ADK's own scores. `adk-session`: one saved session (`*.session.json`); it
 has no question of its own, so the case's id is a hash of what the user said.
+
+The tools of an agent are read from its source without running it: the functions in the `tools=[…]` of its agents, with
+their signatures and docstrings. If one element cannot be read, none is used.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from msgspec import Struct
+
+from howsure.dialects.documents import JsonDocument, load_json
 from howsure.dialects.importers.adk_recordings import (
     AdkConversation,
     AdkRecordingReader,
@@ -21,16 +27,8 @@ from howsure.dialects.importers.adk_recordings import (
     iso_time,
     text_of,
 )
-from howsure.dialects.importers.adk_tools import declared_tools_of
-from howsure.dialects.importers.base import (
-    ImportOptions,
-    LoadedFile,
-    OptionImporter,
-    list_elements,
-    load_file,
-    skipped_case,
-    wrong_kind,
-)
+from howsure.dialects.importers.base import ImportOptions, OptionImporter, skipped_case, wrong_kind
+from howsure.dialects.lines import open_file
 from howsure.dialects.problems import Spot
 from howsure.dialects.reference_data import reference_document
 from howsure.dialects.simulation_messages import objects_in
@@ -38,6 +36,105 @@ from howsure.dialects.strict_json import BOM, Json, head_keys, parse_json
 from howsure.errors import Problem
 from howsure.model.case import Case
 from howsure.model.expectation import ToolCalls
+
+AGENTS = {"Agent", "LlmAgent"}
+_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object", "list": "array"}
+_GIVEN_BY_ADK = {"tool_context", "self", "ctx", "input_stream"}
+_SKIPPED_FOLDERS = {".venv", "venv", "__pycache__", "tests", "eval", ".adk"}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class ToolDeclarations(Struct, frozen=True):
+    """Function declarations, or the problem that prevents them."""
+
+    declarations: list[Json]
+    problems: list[Problem]
+
+
+class _UnreadableTool(Exception):
+    """A tool that only running the agent would reveal."""
+
+
+def declared_tools_of(folder: Path) -> ToolDeclarations:
+    """The tools of all agents in the folder, each once."""
+    functions: dict[str, Function] = {}
+    agents: list[tuple[Path, ast.Call]] = []
+    for path, tree in _modules(folder):
+        functions |= {node.name: node for node in ast.walk(tree) if isinstance(node, Function)}
+        agents += [(path, node) for node in ast.walk(tree) if isinstance(node, ast.Call) and _name(node.func) in AGENTS]
+    declarations: dict[str, Json] = {}
+    for path, agent in agents:
+        for element in _listed(agent, "tools"):
+            try:
+                declaration = _declaration(element, functions)
+            except _UnreadableTool:
+                name = ast.unparse(element)[:80]
+                message = f"the tool `{name}` cannot be known without running the agent; no tools are declared"
+                hint = (
+                    "name the functions themselves in `tools`, or convert with histories of ADK 2, which list the tools"
+                )
+                spot = Spot(str(path), element.lineno)
+                return ToolDeclarations([], [spot.warning("unreadable-tool", message, hint=hint)])
+            declarations.setdefault(declaration["name"], declaration)
+        if _listed(agent, "sub_agents"):
+            declarations.setdefault("transfer_to_agent", _TRANSFER)
+    return ToolDeclarations([{"function_declarations": list(declarations.values())}] if declarations else [], [])
+
+
+_TRANSFER: Json = {
+    "name": "transfer_to_agent",
+    "description": "Hand over to another agent.",
+    "parameters": {"type": "object", "properties": {"agent_name": {"type": "string"}}, "required": ["agent_name"]},
+}
+
+
+def _modules(folder: Path) -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted(folder.rglob("*.py")):
+        if not _SKIPPED_FOLDERS & set(path.relative_to(folder).parts):
+            with open_file(path) as file:
+                source = file.read()
+            try:
+                yield path, ast.parse(source)
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+
+
+def _listed(agent: ast.Call, name: str) -> list[ast.expr]:
+    """The elements of a list argument; the argument itself where it is not a list."""
+    value = next((keyword.value for keyword in agent.keywords if keyword.arg == name), None)
+    if value is None:
+        return []
+    return list(value.elts) if isinstance(value, ast.List | ast.Tuple) else [value]
+
+
+def _declaration(element: ast.expr, functions: dict[str, Function]) -> Json:
+    """The declaration of a function that is named, or wrapped as `FunctionTool(f)`."""
+    if isinstance(element, ast.Call):
+        wrapped = [*element.args, *(keyword.value for keyword in element.keywords if keyword.arg == "func")]
+        if len(wrapped) != 1 or _name(element.func) not in ("FunctionTool", "LongRunningFunctionTool"):
+            raise _UnreadableTool
+        element = wrapped[0]
+    function = functions.get(_name(element))
+    if function is None:
+        raise _UnreadableTool
+    arguments = function.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    optional = {one.arg for one in plain[len(plain) - len(arguments.defaults) :]} if arguments.defaults else set()
+    optional |= {one.arg for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default}
+    types: Json = {}
+    for one in (*plain, *arguments.kwonlyargs):
+        if one.arg not in _GIVEN_BY_ADK:
+            base = one.annotation.value if isinstance(one.annotation, ast.Subscript) else one.annotation
+            known = _TYPES.get(_name(base)) if base is not None else None
+            types[one.arg] = {"type": known} if known else {}
+    required = [name for name in types if name not in optional]
+    parameters: Json = {"type": "object", "properties": types, "required": required}
+    return {"name": function.name, "description": ast.get_docstring(function) or "", "parameters": parameters}
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
 
 ENDING = ".evalset_result.json"
 LATEST = "latest"
@@ -54,8 +151,13 @@ class AdkHistoryImporter(OptionImporter):
 
     def files(self, folder: Path) -> list[Path]:
         """The histories in an agent's folder, oldest first; with the run `latest`, only the newest."""
+
+        def age(path: Path) -> tuple[float, str]:
+            named = _EPOCH.search(path.name)
+            return (float(named["at"]) if named else 0.0, path.name)
+
         places = (folder.joinpath(*HISTORY), folder)
-        histories = next((files for place in places if (files := sorted(place.glob(f"*{ENDING}"), key=_age))), [])
+        histories = next((files for place in places if (files := sorted(place.glob(f"*{ENDING}"), key=age))), [])
         return histories[-1:] if self._options.runs == (LATEST,) else histories
 
     def detect(self, path: Path, head: bytes) -> bool:
@@ -66,56 +168,44 @@ class AdkHistoryImporter(OptionImporter):
         return any(name in keys for name in _LISTS) or (path.name.endswith(ENDING) and "eval_set_result_id" in keys)
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
-        loaded = _unwrapped(load_file(path))
-        yield from loaded.problems
-        if loaded.problems:
+        document = load_json(path)
+        if isinstance(document.value, str) and not document.problems:
+            # Encoded twice, as older versions did: the inner JSON, all of it on line 1.
+            value, problems = parse_json(document.value.encode("utf-8", "surrogatepass"), file=document.spot.file)
+            document = JsonDocument(value, document.value, document.spot, problems)
+        yield from document.problems
+        if document.problems:
             return
-        key = next((name for name in _LISTS if isinstance(either_case(loaded.value, name), list)), "")
-        if not key or key not in loaded.value:
-            yield wrong_kind(loaded.spot, _HISTORY_FORM, loaded.value)
+        key = next((name for name in _LISTS if isinstance(either_case(document.value, name), list)), "")
+        if not key or key not in document.value:
+            yield wrong_kind(document.spot, _HISTORY_FORM, document.value)
             return
-        yield from _History(loaded, self._options, _agent_folder(path, self._options)).cases(key)
-
-
-def _age(path: Path) -> tuple[float, str]:
-    named = _EPOCH.search(path.name)
-    return (float(named["at"]) if named else 0.0, path.name)
-
-
-def _agent_folder(path: Path, options: ImportOptions) -> Path | None:
-    if options.agent_folder is not None:
-        return options.agent_folder
-    parents = path.resolve().parents
-    return parents[2] if len(parents) > 2 and (parents[1].name, parents[0].name) == HISTORY else None
-
-
-def _unwrapped(loaded: LoadedFile) -> LoadedFile:
-    """The inner JSON of a file that was encoded twice, as older versions did. All of it is on line 1."""
-    if not isinstance(loaded.value, str):
-        return loaded
-    value, problems = parse_json(loaded.value.encode("utf-8", "surrogatepass"), file=loaded.spot.file)
-    return LoadedFile(value=None if problems else value, text=loaded.value, spot=loaded.spot, problems=problems)
+        folder, parents = self._options.agent_folder, path.resolve().parents
+        if folder is None and len(parents) > 2 and (parents[1].name, parents[0].name) == HISTORY:
+            folder = parents[2]
+        yield from _History(document, self._options, folder).cases(key)
 
 
 class _History:
     """The results of one file."""
 
-    def __init__(self, loaded: LoadedFile, options: ImportOptions, folder: Path | None) -> None:
-        self._loaded = loaded
+    def __init__(self, document: JsonDocument, options: ImportOptions, folder: Path | None) -> None:
+        self._document = document
         self._options = options
         self._recordings = AdkRecordingReader(options)
         self._folder = folder
+        history = document.value
         self._run = str(
-            either_case(loaded.value, "eval_set_result_id") or either_case(loaded.value, "eval_set_result_name") or ""
+            either_case(history, "eval_set_result_id") or either_case(history, "eval_set_result_name") or ""
         )
-        self._at = either_case(loaded.value, "creation_timestamp")
+        self._at = either_case(history, "creation_timestamp")
 
     def cases(self, key: str) -> Iterator[Case | Problem]:
         reason = self._unwanted()
         source = declared_tools_of(self._folder) if self._folder is not None and not reason else None
         if source is not None:
             yield from source.problems
-        for spot, result in list_elements(self._loaded, key):
+        for spot, result in self._document.elements(key):
             if not isinstance(result, dict):
                 yield wrong_kind(spot, "an object", result)
             elif reason:
@@ -125,7 +215,7 @@ class _History:
 
     def _unwanted(self) -> str:
         """Why this run is skipped; "" where it is not."""
-        options, name = self._options, Path(self._loaded.spot.file).name
+        options, name = self._options, Path(self._document.spot.file).name
         if (
             options.runs
             and LATEST not in options.runs
@@ -154,14 +244,19 @@ class _History:
     def _conversation(
         self, result: Json, session: Json, events: list[Json], actual: list[Json], declared: list[Json]
     ) -> AdkConversation:
-        agents = [agent for one in actual for agent in _agents(one)]
+        details = [either_case(either_case(one, "app_details"), "agent_details") for one in actual]
+        agents = [agent for one in details if isinstance(one, dict) for agent in objects_in(list(one.values()))]
         state = either_case(session, "state")
+        # `shop_basic_1794716110.99` is a run of `basic` by the app `shop`.
+        app, run_of, _ = self._run.partition(f"_{either_case(result, 'eval_set_id')}_")
+        invocations = objects_in(either_case(result, "eval_metric_result_per_invocation"))
+        expected = objects_in([either_case(one, "expected_invocation") for one in invocations])
         answers = [text_of(either_case(one, "final_response")) for one in actual]
         return AdkConversation(
             events=events,
             question=str(either_case(result, "eval_id") or ""),
             session=str(either_case(result, "session_id") or either_case(session, "id") or ""),
-            app=str(either_case(session, "app_name") or _app(self._run, result)),
+            app=str(either_case(session, "app_name") or (app if run_of else "")),
             user=str(either_case(result, "user_id") or either_case(session, "user_id") or ""),
             state=state if isinstance(state, dict) else None,
             run=self._run,
@@ -169,25 +264,9 @@ class _History:
             answer=answers[-1] if answers and answers[-1] else None,
             declared=declarations([either_case(agent, "tool_declarations") for agent in agents]) or declared,
             instruction=str(either_case(agents[0], "instructions") or "") if agents else "",
-            reference=_reference(_expected(result)),
-            columns=_columns(result),
+            reference=_reference(expected),
+            columns={f"adk_score.{name}": score for name, score in _scores(result)},
         )
-
-
-def _expected(result: Json) -> list[Json]:
-    per_turn = objects_in(either_case(result, "eval_metric_result_per_invocation"))
-    return objects_in([either_case(one, "expected_invocation") for one in per_turn])
-
-
-def _agents(invocation: Json) -> list[Json]:
-    details = either_case(either_case(invocation, "app_details"), "agent_details")
-    return objects_in(list(details.values())) if isinstance(details, dict) else []
-
-
-def _app(run: str, result: Json) -> str:
-    """`shop_basic_1794716110.99` is a run of `basic` by the app `shop`."""
-    middle = f"_{either_case(result, 'eval_set_id')}_"
-    return run.partition(middle)[0] if middle in run else ""
 
 
 def _reference(expected: list[Json]) -> Json | None:
@@ -204,16 +283,9 @@ def _reference(expected: list[Json]) -> Json | None:
     return reference or None
 
 
-def _columns(result: Json) -> Json:
+def _scores(result: Json) -> Iterator[tuple[str, float]]:
     """ADK's own scores."""
-    columns: Json = {}
     overall = either_case(result, "overall_eval_metric_results") or either_case(result, "eval_metric_results")
-    for name, score in _scores(overall):
-        columns[f"adk_score.{name}"] = score
-    return columns
-
-
-def _scores(overall: Any) -> Iterator[tuple[str, float]]:
     for one in overall if isinstance(overall, list) else ():
         pair = objects_in(one) if isinstance(one, list) else objects_in([one])
         name = next((either_case(part, "metric_name") for part in pair if either_case(part, "metric_name")), None)
@@ -238,11 +310,11 @@ class AdkSessionImporter(OptionImporter):
         )
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
-        loaded = load_file(path)
-        yield from loaded.problems
-        if loaded.problems:
+        document = load_json(path)
+        yield from document.problems
+        if document.problems:
             return
-        session, spot = loaded.value, loaded.spot
+        session, spot = document.value, document.spot
         if not isinstance(session, dict) or not isinstance(session.get("events"), list):
             yield wrong_kind(spot, _SESSION_FORM, session)
         else:
@@ -259,7 +331,11 @@ class AdkSessionImporter(OptionImporter):
             yield skipped_case(spot, "the session is older than --since")
             return
         state = either_case(session, "state") or session.get("context")
-        declared, instruction = _model_request(session)
+        # The tools and instruction that the model was given, where the session logged its requests.
+        requests = [either_case(log, "model_request") for log in objects_in(either_case(session, "event_logs"))]
+        configs = objects_in([either_case(request, "config") for request in requests])
+        instruction = either_case(configs[0], "system_instruction") if configs else None
+        declared = declarations([either_case(config, "tools") for config in configs])
         source = declared_tools_of(self._options.agent_folder) if self._options.agent_folder and not declared else None
         if source is not None:
             yield from source.problems
@@ -271,15 +347,6 @@ class AdkSessionImporter(OptionImporter):
             state=state if isinstance(state, dict) else None,
             at=at if isinstance(at, int | float) else None,
             declared=declared or (source.declarations if source else []),
-            instruction=instruction,
+            instruction=instruction if isinstance(instruction, str) else "",
         )
         yield from AdkRecordingReader(self._options).read(conversation, spot)
-
-
-def _model_request(session: Json) -> tuple[list[Json], str]:
-    """The tools and instruction that the model was given, where the session logged its requests."""
-    requests = [either_case(log, "model_request") for log in objects_in(either_case(session, "event_logs"))]
-    configs = objects_in([either_case(request, "config") for request in requests])
-    instruction = either_case(configs[0], "system_instruction") if configs else None
-    declared = declarations([either_case(config, "tools") for config in configs])
-    return declared, instruction if isinstance(instruction, str) else ""

@@ -82,25 +82,19 @@ def events_of_invocation(invocation: Json) -> Iterator[Json]:
     if text is not None:
         yield {"author": "user", "content": text}
     data = either_case(invocation, "intermediate_data") or {}
-    yield from _done(data)
+    listed = either_case(data, "invocation_events")
+    events = objects_in(listed)
+    yield from events
+    if not isinstance(listed, list):
+        results = {str(one.get("id")): one for one in objects_in(either_case(data, "tool_responses")) if one.get("id")}
+        for call in objects_in(either_case(data, "tool_uses")):
+            yield {"author": "model", "content": {"role": "model", "parts": [{"function_call": call}]}}
+            if str(call.get("id")) in results:
+                response = {"function_response": results[str(call.get("id"))]}
+                yield {"author": "model", "content": {"role": "user", "parts": [response]}}
     answer = either_case(invocation, "final_response")
-    if answer is not None and text_of(answer):
-        last = objects_in(either_case(data, "invocation_events"))
-        if not last or text_of(last[-1].get("content")) != text_of(answer):
-            yield {"author": "model", "content": answer}
-
-
-def _done(data: Json) -> Iterator[Json]:
-    events = either_case(data, "invocation_events")
-    if isinstance(events, list):
-        yield from objects_in(events)
-        return
-    answers = {str(one.get("id")): one for one in objects_in(either_case(data, "tool_responses")) if one.get("id")}
-    for call in objects_in(either_case(data, "tool_uses")):
-        yield {"author": "model", "content": {"role": "model", "parts": [{"function_call": call}]}}
-        if str(call.get("id")) in answers:
-            response = {"function_response": answers[str(call.get("id"))]}
-            yield {"author": "model", "content": {"role": "user", "parts": [response]}}
+    if text_of(answer) and not (events and text_of(events[-1].get("content")) == text_of(answer)):
+        yield {"author": "model", "content": answer}
 
 
 _COUNTS = (
@@ -137,7 +131,16 @@ class _Trace:
             self._agent = self._span(f"invoke_agent {author}", {"gen_ai.agent.name": author}, self._invocation)
 
     def model_called(self, event: Json) -> None:
-        self._leaf("call_llm", _model_attributes(event))
+        usage, model = either_case(event, "usage_metadata"), either_case(event, "model_version")
+        counts = {name: count for name in _COUNTS if type(count := either_case(usage, name)) is int}
+        response: Json = {"usage_metadata": counts} if counts else {}
+        for name in ("model_version", "finish_reason", "grounding_metadata"):
+            if (value := either_case(event, name)) is not None:
+                response[name] = value
+        attributes: Json = {"gen_ai.request.model": model} if isinstance(model, str) else {}
+        if response:
+            attributes["gcp.vertex.agent.llm_response"] = _text(response)
+        self._leaf("call_llm", attributes)
 
     def tool_called(self, call: Json) -> None:
         name = str(call.get("name", ""))
@@ -148,9 +151,9 @@ class _Trace:
 
     def tool_answered(self, response: Json) -> None:
         """Ends the call with this id, else the first open call of that name."""
-        given = (response.get("id"), response.get("name"))
+        id, name = response.get("id"), response.get("name")
         for call, span in self._waiting:
-            if (call.get("id") == given[0]) if given[0] and call.get("id") else call.get("name") == given[1]:
+            if (call.get("id") == id) if id and call.get("id") else call.get("name") == name:
                 span["attributes"]["gcp.vertex.agent.tool_response"] = _text(response.get("response"))
                 self._waiting.remove((call, span))
                 return
@@ -169,8 +172,8 @@ class _Trace:
     def _span(self, name: str, attributes: Json, around: Json | None = None) -> Json:
         span: Json = {
             "name": name,
-            "span_id": _hash(f"{self._session}/{len(self.spans)}")[:16],
-            "trace_id": _hash(self._session)[:32],
+            "span_id": _hex(f"{self._session}/{len(self.spans)}", 16),
+            "trace_id": _hex(self._session, 32),
             "parent_span_id": around["span_id"] if around else None,
             "start_time": self._clock,
             "end_time": self._clock,
@@ -182,6 +185,10 @@ class _Trace:
     def _end(self, span: Json | None) -> None:
         if span is not None:
             span["end_time"] = self._clock
+
+
+def _hex(text: str, digits: int) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
 def spans_of(events: Sequence[Json], session: str) -> list[Json]:
@@ -211,24 +218,8 @@ def spans_of(events: Sequence[Json], session: str) -> list[Json]:
     return trace.spans
 
 
-def _model_attributes(event: Json) -> Json:
-    usage = either_case(event, "usage_metadata")
-    counts = {name: count for name in _COUNTS if type(count := either_case(usage, name)) is int}
-    response: Json = {"usage_metadata": counts} if counts else {}
-    for name in ("model_version", "finish_reason", "grounding_metadata"):
-        if (value := either_case(event, name)) is not None:
-            response[name] = value
-    model = either_case(event, "model_version")
-    attributes: Json = {"gen_ai.request.model": model} if isinstance(model, str) else {}
-    return {**attributes, "gcp.vertex.agent.llm_response": _text(response)} if response else attributes
-
-
 def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _hash(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class AdkConversation(Struct, frozen=True, kw_only=True):
@@ -261,17 +252,25 @@ class AdkRecordingReader:
         yield from problems
         if case is None or any(problem.level is Level.ERROR for problem in problems):
             return
-        numbered = self._numbers.following(case)
-        self._numbers.count(case.id)
-        yield numbered
+        yield self._numbers.numbered(case)
 
     def _row(self, conversation: AdkConversation) -> Json:
-        options, app = self._options, self._options.agent or conversation.app
-        question = (
-            f"{options.prefix}_{conversation.question}"
-            if options.prefix and conversation.question
-            else conversation.question
-        )
+        options, app, question = self._options, self._options.agent or conversation.app, conversation.question
+        if options.prefix and question:
+            question = f"{options.prefix}_{question}"
+        session: Json = {
+            "id": conversation.session,
+            "appName": app,
+            "userId": conversation.user,
+            "events": without_private_keys(conversation.events),
+        }
+        if conversation.state is not None:
+            session["state"] = without_private_keys(conversation.state)
+        extracted: Json = {}
+        if conversation.declared:  # by the agent itself; others are gathered from the tools that it used
+            extracted |= {"tool_declarations": conversation.declared, AGENT_DECLARES: True}
+        if conversation.instruction:
+            extracted["system_instruction"] = conversation.instruction
         row: Json = {
             **({"question_id": question} if question else {}),
             "session_id": conversation.session,
@@ -282,9 +281,9 @@ class AdkRecordingReader:
             "interaction_datetime": iso_time(conversation.at),
             "agents_evaluated": [app] if app else [],
             "question_metadata": dict(options.metadata),
-            "final_session_state": _session(conversation, app),
+            "final_session_state": session,
             "session_trace": spans_of(conversation.events, conversation.session or conversation.question),
-            "extracted_data": _extracted(conversation),
+            "extracted_data": extracted,
             **conversation.columns,
         }
         if conversation.reference is not None:
@@ -292,26 +291,6 @@ class AdkRecordingReader:
         if conversation.answer is not None:
             row["final_response"] = conversation.answer
         return {name: value for name, value in row.items() if value not in ("", None, {}, [])}
-
-
-def _session(conversation: AdkConversation, app: str) -> Json:
-    session: Json = {
-        "id": conversation.session,
-        "appName": app,
-        "userId": conversation.user,
-        "events": without_private_keys(conversation.events),
-    }
-    return session if conversation.state is None else {**session, "state": without_private_keys(conversation.state)}
-
-
-def _extracted(conversation: AdkConversation) -> Json:
-    """The tool declarations of the agent itself, not those gathered from the tools it used."""
-    extracted: Json = {}
-    if conversation.declared:
-        extracted |= {"tool_declarations": conversation.declared, AGENT_DECLARES: True}
-    if conversation.instruction:
-        extracted["system_instruction"] = conversation.instruction
-    return extracted
 
 
 def iso_time(seconds: Any) -> str:
@@ -323,10 +302,10 @@ def iso_time(seconds: Any) -> str:
 
 def declarations(details: Sequence[Any]) -> list[Json]:
     """The function declarations in these, each tool once."""
-    found: dict[str, Json] = {}
+    functions: dict[str, Json] = {}
     for declared in details:
         for holder in declared if isinstance(declared, list) else ():
             for function in either_case(holder, "function_declarations") or ():
                 if isinstance(function, dict) and isinstance(function.get("name"), str):
-                    found.setdefault(function["name"], function)
-    return [{"function_declarations": list(found.values())}] if found else []
+                    functions.setdefault(function["name"], function)
+    return [{"function_declarations": list(functions.values())}] if functions else []

@@ -14,9 +14,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from howsure.dialects.documents import load_json
 from howsure.dialects.explain_rows import FAILED, LABELS, MUTATIONS
 from howsure.dialects.explain_schema import AGENTS, PAYLOADS, TOPIC_FAMILIES
-from howsure.dialects.importers.base import OptionImporter, load_file, skipped_case, text_hash, wrong_kind
+from howsure.dialects.importers.base import OptionImporter, skipped_case, text_hash, wrong_kind
 from howsure.dialects.problems import Spot
 from howsure.dialects.simulation_messages import arguments_of, first_present, objects_in
 from howsure.dialects.strict_json import Json
@@ -47,8 +48,8 @@ def worsen_answer(answer: str, band: str) -> WorseAnswer | None:
         value = json.loads(answer)
     except (ValueError, RecursionError):
         value = None
-    made = _worse_json(value, band) if isinstance(value, dict) else _worse_prose(answer, band)
-    return made if made is not None and made.mutations else None
+    worse = _worse_json(value, band) if isinstance(value, dict) else _worse_prose(answer, band)
+    return worse if worse is not None and worse.mutations else None
 
 
 def _worse_prose(answer: str, band: str) -> WorseAnswer | None:
@@ -63,14 +64,14 @@ def _worse_prose(answer: str, band: str) -> WorseAnswer | None:
 
 
 def _worse_json(value: dict[str, Any], band: str) -> WorseAnswer | None:
-    lists = sorted(_lists(value), key=lambda found: (-len(found[1]), found[0]))
+    lists = sorted(_lists(value), key=lambda pair: (-len(pair[1]), pair[0]))
     names: list[str] = []
     if lists and len(lists[0][1]) >= len(BANDS) - 1:
         path, longest = lists[0]
         shortened = {"good": len(longest) - 1, "mixed": len(longest) // 2, "poor": 1}[band]
         del longest[shortened:]
         names.append(f"keep-{shortened}-of:{path}")
-    texts = sorted(_texts(value), key=lambda found: (-len(found[2][found[1]]), found[0]))
+    texts = sorted(_texts(value), key=lambda place: (-len(place[2][place[1]]), place[0]))
     thinned = texts[: {"good": 0 if names else 1, "mixed": 1, "poor": len(texts)}[band]]
     for path, key, holder in thinned:
         holder[key] = _thin(holder[key])
@@ -113,7 +114,7 @@ KNOWN = {
     "engagement-agent": ("preparation", "EngagementPlanOutput", "prep_default"),
     "readiness-assessment-agent": ("assessment", "AssessmentQuestionSetOutput", "assessment_strict"),
 }
-_WANTED = "a session: messages with a `role` and typed `contents`"
+_SESSION_FORM = "a session: messages with a `role` and typed `contents`"
 _LEVELS = ("beginner", "intermediate", "advanced")
 
 
@@ -137,20 +138,21 @@ class AgentSessionImporter(OptionImporter):
         return b'"contents"' in head and b'"role"' in head and b'"messages"' in head
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
-        loaded = load_file(path)
-        yield from loaded.problems
-        if loaded.problems:
+        document = load_json(path)
+        yield from document.problems
+        if document.problems:
             return
-        messages = _messages(loaded.value)
+        messages, spot = _messages(document.value), document.spot
         if messages is None:
-            yield wrong_kind(loaded.spot, _WANTED, loaded.value)
+            yield wrong_kind(spot, _SESSION_FORM, document.value)
             return
-        session = _session(messages, loaded.value)
-        missing = _missing_text(session, loaded.spot)
-        if missing is not None:
-            yield missing
-            return
-        yield from self._cases(session, path, loaded.spot)
+        session = _session(messages, document.value)
+        if not session.question:
+            yield spot.problem("no-user-inputs", "the user says nothing in this session", expected="a user's text")
+        elif not session.answer:
+            yield spot.problem("no-answer", "the agent says nothing in this session", expected="an assistant's text")
+        else:
+            yield from self._cases(session, path, spot)
 
     def _cases(self, session: AgentSession, path: Path, spot: Spot) -> Iterator[Case | Problem]:
         labels = self._labels(session, path)
@@ -162,11 +164,11 @@ class AgentSessionImporter(OptionImporter):
         if missing:
             return
         for band in BANDS:
-            made = worsen_answer(session.answer, band)
-            if made is None:
+            answer = worsen_answer(session.answer, band)
+            if answer is None:
                 yield skipped_case(spot, f"the answer is too short to be made {band}")
             else:
-                yield self._case(session, made, {**labels, "quality_band": band})
+                yield self._case(session, answer, {**labels, "quality_band": band})
 
     def _labels(self, session: AgentSession, path: Path) -> dict[str, str]:
         """The labels: from the user's options, else from the session itself."""
@@ -181,7 +183,7 @@ class AgentSessionImporter(OptionImporter):
         known = {**shown, **{name: chosen[name] for name in LABELS if name in chosen}}
         return {name: known[name] for name in LABELS if known.get(name)}
 
-    def _case(self, session: AgentSession, made: WorseAnswer, labels: dict[str, str]) -> Case:
+    def _case(self, session: AgentSession, answer: WorseAnswer, labels: dict[str, str]) -> Case:
         agent, band = labels["agent_name"], labels["quality_band"]
         _, contract, profile = KNOWN.get(agent, ("", "", ""))
         goal = self._options.metadata.get("task_goal", "")
@@ -194,9 +196,11 @@ class AgentSessionImporter(OptionImporter):
             world=World.EXPLAIN,
             profile=self._options.metadata.get("threshold_profile", profile),
             labels={name: (labels | names | {"quality_band": band})[name] for name in LABELS if name in labels},
-            metadata={MUTATIONS: list(made.mutations)},
+            metadata={MUTATIONS: list(answer.mutations)},
             tools=session.tools,
-            recorded=Transcript(answer=made.text, messages=(*calls, Message(role=Role.ASSISTANT, content=made.text))),
+            recorded=Transcript(
+                answer=answer.text, messages=(*calls, Message(role=Role.ASSISTANT, content=answer.text))
+            ),
         )
 
 
@@ -232,19 +236,16 @@ def _session(messages: list[Json], whole: Any) -> AgentSession:
         for message in messages
     ]
     tools = whole.get("tools") if isinstance(whole, dict) else None
+    listed = tools if isinstance(tools, list) else []
+    names = [tool.get("name") if isinstance(tool, dict) else tool for tool in listed]
     return AgentSession(
         question=next((text for role, text in texts if role == "user" and text), ""),
         answer=next((text for role, text in reversed(texts) if role == "assistant" and text), ""),
         calls=tuple(_call(part, results) for part in calls),
-        tools=tuple(Tool(name=name) for name in _tool_names(tools)) if isinstance(tools, list) else None,
+        tools=tuple(Tool(name=name) for name in names if isinstance(name, str) and name.strip())
+        if isinstance(tools, list)
+        else None,
     )
-
-
-def _tool_names(tools: list[Any]) -> Iterator[str]:
-    for tool in tools:
-        name = tool if isinstance(tool, str) else tool.get("name") if isinstance(tool, dict) else None
-        if isinstance(name, str) and name.strip():
-            yield name
 
 
 def _parts(message: Json, kind: str) -> list[Json]:
@@ -259,14 +260,6 @@ def _call(part: Json, results: Json) -> ToolCall:
         broke = any(word in str(results[id]) for word in ("Error", "failed"))
         outcome = ToolResult(content=FAILED if broke else "relevant", failed=broke)
     return ToolCall(name=str(part.get("name") or ""), arguments=arguments_of(part.get("arguments")), result=outcome)
-
-
-def _missing_text(session: AgentSession, spot: Spot) -> Problem | None:
-    if not session.question:
-        return spot.problem("no-user-inputs", "the user says nothing in this session", expected="a user's text")
-    if not session.answer:
-        return spot.problem("no-answer", "the agent says nothing in this session", expected="an assistant's text")
-    return None
 
 
 def _mentioned(text: str, known: tuple[str, ...]) -> str:

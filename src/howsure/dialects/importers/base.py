@@ -1,5 +1,4 @@
-"""What importers share: options, files, ids for sources without any, and loading: whole JSON with the lines of its
-elements, or JSON lines, told apart by content and not by name.
+"""What importers share: options, ids for sources without any, records of JSON lists, and problems.
 
 An importer with options has `chosen(options)`; one that finds its files in places of its own has `files(folder)`.
 """
@@ -15,9 +14,10 @@ import msgspec
 from msgspec import Struct, field
 
 from howsure.dialects.base import Importer, Watch
-from howsure.dialects.lines import Row, not_an_object, open_file, read_objects, split_lines
+from howsure.dialects.documents import load_json
+from howsure.dialects.lines import Row, not_an_object, open_file
 from howsure.dialects.problems import Spot, kind_of, shown, with_article
-from howsure.dialects.strict_json import BOM, element_lines, parse_json
+from howsure.dialects.strict_json import BOM
 from howsure.errors import Problem
 
 _encode = msgspec.json.Encoder().encode
@@ -87,56 +87,21 @@ def skipped_case(spot: Spot, why: str, hint: str = "") -> Problem:
     return spot.warning(SKIPPED, f"left out: {why}", hint=hint)
 
 
-Placed = tuple[Spot, Any]
-
-
-class LoadedFile(Struct, frozen=True, kw_only=True):
-    """The JSON value of a file; `problems` and no value where it is not JSON."""
-
-    value: Any
-    text: str
-    spot: Spot
-    problems: list[Problem]
-
-
-def load_file(path: Path, watch: Watch | None = None) -> LoadedFile:
-    with open_file(path, watch) as file:
-        raw = file.read()
-    spot = Spot(str(path), 1)
-    value, problems = parse_json(raw, file=spot.file)
-    text = "" if problems else raw.decode("utf-8-sig")
-    return LoadedFile(value=None if problems else value, text=text, spot=spot, problems=problems)
-
-
-def list_elements(loaded: LoadedFile, key: str = "") -> Iterator[Placed]:
-    """The elements of the list in the file, or under `key` of its object, each with its place."""
-    elements = loaded.value.get(key) if key and isinstance(loaded.value, dict) else loaded.value
-    if not isinstance(elements, list):
+def list_records(path: Path, watch: Watch | None = None) -> Iterator[tuple[Spot, Row | Problem]]:
+    """The objects of a file that holds one list."""
+    document = load_json(path, watch)
+    yield from ((document.spot, problem) for problem in document.problems)
+    if document.problems:
         return
-    text = loaded.text if key else f'{{"":{loaded.text}}}'
-    for place, (line, element) in enumerate(zip(element_lines(text, key), elements, strict=True)):
-        spot = Spot(loaded.spot.file, line)
-        yield (spot.below(key, place) if key else spot.below(place)), element
+    if not isinstance(document.value, list):
+        yield document.spot, wrong_kind(document.spot, "a list of records", document.value)
+    for spot, element in document.elements():
+        yield spot, element if isinstance(element, dict) else not_an_object(element, spot)
 
 
 def is_list(head: bytes) -> bool:
     """Whether the file begins as a JSON list."""
     return head.removeprefix(BOM).lstrip()[:1] == b"["
-
-
-def read_records(path: Path, watch: Watch | None = None) -> Iterator[tuple[Spot, Row | Problem]]:
-    """The objects of a JSON list, or of JSON lines."""
-    if is_list(first_bytes(path)):
-        yield from list_objects(load_file(path, watch))
-        return
-    for number, found in read_objects(split_lines(path, watch), str(path)):
-        yield Spot(str(path), number), found
-
-
-def list_objects(loaded: LoadedFile) -> Iterator[tuple[Spot, Row | Problem]]:
-    yield from ((loaded.spot, problem) for problem in loaded.problems)
-    for spot, element in list_elements(loaded):
-        yield spot, element if isinstance(element, dict) else not_an_object(element, spot)
 
 
 def first_bytes(path: Path) -> bytes:

@@ -57,9 +57,9 @@ class LoggedMessage(Struct, frozen=True):
         return not (self.text or self.calls or self.answers)
 
 
-def read_messages(given: Any, role: str = USER) -> list[LoggedMessage]:
+def read_messages(raw: Any, role: str = USER) -> list[LoggedMessage]:
     """The messages in a value of any of these shapes; `role` is used where none is named. Empty: no messages."""
-    value = decode_value(given)
+    value = decode_value(raw)
     if value is UNREADABLE or value is None:
         return []
     if isinstance(value, str):
@@ -71,8 +71,13 @@ def read_messages(given: Any, role: str = USER) -> list[LoggedMessage]:
     return []
 
 
-def _are_messages(value: Sequence[Any]) -> bool:
-    return all(isinstance(one, Mapping) for one in value) or (len(value) == 1 and isinstance(value[0], str))
+def _are_messages(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(value.strip())
+    if not isinstance(value, list):
+        return isinstance(value, Mapping)
+    objects = all(isinstance(one, Mapping) for one in value)
+    return bool(value) and (objects or (len(value) == 1 and isinstance(value[0], str)))
 
 
 def _in_object(value: Json, role: str) -> Iterator[LoggedMessage]:
@@ -82,25 +87,15 @@ def _in_object(value: Json, role: str) -> Iterator[LoggedMessage]:
         yield LoggedMessage(TOOL, answers=(_answer(value, value),))
     elif isinstance(value.get("args"), list):
         yield from (message for one in value["args"][:1] for message in read_messages(one, role))
-    elif (wrapper := next((name for name in _WRAPPERS if _holds_messages(value.get(name))), "")) and wrapper:
-        instruction = _instruction(value)
-        yield from [LoggedMessage(SYSTEM, instruction)] if instruction else []
+    elif wrapper := next((name for name in _WRAPPERS if _are_messages(value.get(name))), ""):
+        config = value.get("config")
+        instruction = first_present(value, "instructions", "system_instruction", "systemInstruction")
+        instruction = instruction or (config.get("system_instruction") if isinstance(config, dict) else None)
+        if isinstance(instruction, str) and instruction.strip():
+            yield LoggedMessage(SYSTEM, instruction.strip())
         yield from read_messages(value[wrapper], ASSISTANT if wrapper in ("choices", "candidates", "output") else role)
     elif isinstance(value.get("parts"), list) or "content" in value or "text" in value:
         yield from _message(value, role)
-
-
-def _holds_messages(value: Any) -> bool:
-    if isinstance(value, str):
-        return bool(value.strip())
-    return isinstance(value, Mapping) or (isinstance(value, list) and bool(value) and _are_messages(value))
-
-
-def _instruction(value: Json) -> str:
-    config = value.get("config")
-    instruction = first_present(value, "instructions", "system_instruction", "systemInstruction")
-    instruction = instruction or (config.get("system_instruction") if isinstance(config, dict) else None)
-    return instruction.strip() if isinstance(instruction, str) else ""
 
 
 def _message(value: Json, role: str) -> Iterator[LoggedMessage]:
@@ -119,12 +114,10 @@ def _message(value: Json, role: str) -> Iterator[LoggedMessage]:
         if _declaration(content) is None:
             yield LoggedMessage(TOOL, answers=(_answer(value, {"content": content}),))
         return
-    extra_fields = value.get("additional_kwargs")
-    calls_listed = objects_in(value.get("tool_calls"))
-    calls_listed = calls_listed or objects_in(
-        extra_fields.get("tool_calls") if isinstance(extra_fields, dict) else None
-    )
-    calls = (*(_call(part) for part in parts if _is_call(part)), *(_call(one) for one in calls_listed))
+    extra: Any = value.get("additional_kwargs")
+    extra = extra.get("tool_calls") if isinstance(extra, dict) else None
+    raw_calls = [part for part in parts if _is_call(part)] + (objects_in(value.get("tool_calls")) or objects_in(extra))
+    calls = tuple(_call(one) for one in raw_calls)
     answers = tuple(_answer({**value, **part}, part) for part in parts if _type(part) in _RESULTS or _response(part))
     yield LoggedMessage(speaker, _text(content), calls if speaker == ASSISTANT else (), answers)
 
@@ -227,7 +220,11 @@ def match_results(messages: Sequence[LoggedMessage]) -> list[LoggedMessage]:
         waiting += message.calls
         answers: list[LoggedToolResult] = []
         for answer in message.answers:
-            fitting = (call for call in waiting if _answers(answer, call))
+            fitting = (
+                call
+                for call in waiting
+                if (answer.id == call.id if answer.id and call.id else not answer.name or answer.name == call.name)
+            )
             call = next(fitting, None)
             if call is not None:
                 waiting.remove(call)
@@ -238,31 +235,18 @@ def match_results(messages: Sequence[LoggedMessage]) -> list[LoggedMessage]:
     return [message for message in matched if not message.empty]
 
 
-def _answers(answer: LoggedToolResult, call: LoggedToolCall) -> bool:
-    if answer.id and call.id:
-        return answer.id == call.id
-    return not answer.name or answer.name == call.name
-
-
 def transcript_messages(messages: Sequence[LoggedMessage]) -> tuple[Message, ...]:
     """The messages of a Transcript, with each result at its call."""
-    return log_from_events([_event(message) for message in match_results(messages)]).messages
-
-
-def _event(message: LoggedMessage) -> Json:
-    parts: list[Json] = [{"text": message.text}] if message.text else []
-    parts += [{"functionCall": {"id": call.id, "name": call.name, "args": call.arguments}} for call in message.calls]
-    parts += [
-        {"functionResponse": {"id": one.id, "name": one.name, "response": _plain(one.content)}}
-        for one in message.answers
-    ]
-    return {
-        "author": message.agent or (ASSISTANT if message.role == TOOL else message.role),
-        "content": {"parts": parts},
-    }
-
-
-def _plain(content: Any) -> Any:
-    """The content, where a list of texts becomes one text."""
-    texts = [one.get("text") for one in objects_in(content)]
-    return "\n".join(map(str, texts)) if texts and all(isinstance(text, str) for text in texts) else content
+    events: list[Json] = []
+    for message in match_results(messages):
+        parts: list[Json] = [{"text": message.text}] if message.text else []
+        calls = [{"id": call.id, "name": call.name, "args": call.arguments} for call in message.calls]
+        parts += [{"functionCall": call} for call in calls]
+        for answer in message.answers:
+            texts, content = [one.get("text") for one in objects_in(answer.content)], answer.content
+            if texts and all(isinstance(text, str) for text in texts):
+                content = "\n".join(map(str, texts))
+            parts.append({"functionResponse": {"id": answer.id, "name": answer.name, "response": content}})
+        author = message.agent or (ASSISTANT if message.role == TOOL else message.role)
+        events.append({"author": author, "content": {"parts": parts}})
+    return log_from_events(events).messages

@@ -13,17 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from howsure.dialects.base import Watch
-from howsure.dialects.importers.fields import LETTERS, RecordFields, choice_id, lettered, whole
-from howsure.dialects.importers.records import BenchmarkImporter, Place, head_columns, question_hash, records
+from howsure.dialects.importers.records import (
+    LETTERS,
+    BenchmarkImporter,
+    Place,
+    RecordFields,
+    choice_id,
+    head_columns,
+    lettered,
+    question_hash,
+    records,
+    whole,
+)
 from howsure.dialects.legal_rows import McqRow, ReferenceRow
-from howsure.dialects.lines import LONGEST_CELL, header_of, is_table, open_file
+from howsure.dialects.lines import LONGEST_CELL, decoded_lines, header_of, is_table, not_utf8, open_file
 from howsure.dialects.problems import Spot, shown
-from howsure.dialects.strict_json import BOM
 from howsure.errors import Problem
 from howsure.model.expectation import Choice
 
 _NAMED = re.compile(r"(?P<subject>\w+?)_(?P<split>dev|val|validation|test|train|auxiliary_train)", re.IGNORECASE)
 _LISTED = frozenset({"question", "choices", "answer"})
+_COLUMNS = "question, choices and the letter of the right one; or a header with question, A, B … and answer"
 _FOREIGN = {"course", "option_a", "task_type", "schema_version", "gold"}
 """Columns of other sources that look similar."""
 
@@ -74,43 +84,28 @@ def _is_bare(cells: Iterable[str]) -> bool:
 
 
 def _table(path: Path, watch: Watch | None) -> Iterator[Place]:
-    with open_file(path, watch) as stream:
-        yield from _cells(stream, str(path))
-
-
-def _cells(stream: Iterable[bytes], file: str) -> Iterator[Place]:
     """The records of a CSV with or without a header, under the same names."""
     csv.field_size_limit(LONGEST_CELL)
-    start = 1
-    header: list[str] = []
-    reader = csv.reader(_decoded(stream), strict=True)
-    try:
-        for cells in reader:
-            spot = Spot(file, start)
-            if start == 1 and not _is_bare(cells):
-                header = [cell.strip() for cell in cells]
-                if not _is_headed(header) and not set(header) >= _LISTED:
-                    yield spot, _no_header(header, spot)
-                    return
-            elif any(cells):
-                yield spot, _named_cells(cells, header, spot)
-            start = reader.line_num + 1
-    except UnicodeDecodeError:
-        spot = Spot(file, reader.line_num + 1)
-        message, hint = "the text is not UTF-8", "save the file as UTF-8"
-        yield spot, spot.problem("encoding", message, expected="UTF-8", hint=hint)
-    except csv.Error as error:
-        yield Spot(file, start), Spot(file, start).problem("csv-syntax", f"not a valid CSV record: {error}")
-
-
-def _decoded(stream: Iterable[bytes]) -> Iterator[str]:
-    for number, line in enumerate(stream, 1):
-        yield (line.removeprefix(BOM) if number == 1 else line).decode("utf-8")
-
-
-def _no_header(header: list[str], spot: Spot) -> Problem:
-    expected = "question, choices and the letter of the right one; or a header with question, A, B … and answer"
-    return spot.problem("wrong-columns", "is neither a question nor a header", expected=expected, found=shown(header))
+    file, start, header = str(path), 1, list[str]()
+    with open_file(path, watch) as stream:
+        reader = csv.reader(decoded_lines(stream), strict=True)
+        try:
+            for cells in reader:
+                spot = Spot(file, start)
+                if start == 1 and not _is_bare(cells):
+                    header = [cell.strip() for cell in cells]
+                    if not _is_headed(header) and not set(header) >= _LISTED:
+                        message, found = "is neither a question nor a header", shown(header)
+                        yield spot, spot.problem("wrong-columns", message, expected=_COLUMNS, found=found)
+                        return
+                elif any(cells):
+                    yield spot, _named_cells(cells, header, spot)
+                start = reader.line_num + 1
+        except UnicodeDecodeError:
+            spot = Spot(file, reader.line_num + 1)
+            yield spot, not_utf8(spot)
+        except csv.Error as error:
+            yield Spot(file, start), Spot(file, start).problem("csv-syntax", f"not a valid CSV record: {error}")
 
 
 def _named_cells(cells: list[str], header: list[str], spot: Spot) -> dict[str, Any] | Problem:
@@ -212,11 +207,11 @@ class LarEchrImporter(BenchmarkImporter):
             message = f"no choice has the letter {shown(label)}"
             fields.wrong("label", "unknown-correct-id", message, expected=", ".join(known), found=shown(label))
         source = fields.optional("record_id") or str(fields.left.get("case_id") or "").strip()
-        asked = question_hash(facts, arguments, *texts)
+        hashed = question_hash(facts, arguments, *texts)
         metadata = fields.metadata("lar_echr_mcq_v1", source_id=source)
         context = f"Facts:\n{facts}\n\nArguments:\n{arguments}"
         # One case of the Court gives several questions, so its id alone is not enough.
-        return self.choice_row(f"{source}:{asked}" if source else asked, PROMPT, metadata, choices, label, context)
+        return self.choice_row(f"{source}:{hashed}" if source else hashed, PROMPT, metadata, choices, label, context)
 
 
 _ASKED = {"gold", "choices", "answer", "question_type"}
@@ -235,12 +230,21 @@ class LexamImporter(BenchmarkImporter):
 
     def row(self, fields: RecordFields) -> McqRow | ReferenceRow | None:
         question, source = fields.text("question"), fields.optional("id")
-        kind = _kind(fields)
-        if kind == "open":
+        kind = str(fields.left.get("question_type") or "").strip().lower()
+        # Where the row does not say its kind, its fields do.
+        if kind == "open" or (not kind and fields.left.get("choices") in (None, "")):
             answer = fields.text("answer")
             metadata = fields.metadata("lexam_oq_v1", source_id=source)
             return self.reference_row(_id("open", source, question), question, metadata, answer)
-        texts = _choices(fields)
+        listed: list[Any] = fields.structured("choices", list) or []
+        if len(listed) < 2 and fields.sound:
+            message = "a question needs two choices"
+            fields.wrong("choices", "empty", message, expected="two texts or more", found=shown(listed))
+        for place, text in enumerate(listed):
+            if not isinstance(text, str):
+                at = ("choices", place)
+                fields.wrong_at(at, "wrong-type", "must be a text", expected="string", found=shown(text))
+        texts = [str(text).strip() for text in listed]
         gold = fields.place("gold", len(texts)) if len(texts) > 1 else None
         if gold is None:
             return None
@@ -249,24 +253,5 @@ class LexamImporter(BenchmarkImporter):
         return self.choice_row(id, question, metadata, lettered(texts), choice_id(gold))
 
 
-def _kind(fields: RecordFields) -> str:
-    """`open` or `mcq`: as the row says, else by its fields."""
-    named = str(fields.left.get("question_type") or "").strip().lower()
-    if named:
-        return "open" if named == "open" else "mcq"
-    return "mcq" if fields.left.get("choices") not in (None, "") else "open"
-
-
-def _choices(fields: RecordFields) -> list[str]:
-    listed: list[Any] = fields.structured("choices", list) or []
-    if len(listed) < 2 and fields.sound:
-        message = "a question needs two choices"
-        fields.wrong("choices", "empty", message, expected="two texts or more", found=shown(listed))
-    for place, text in enumerate(listed):
-        if not isinstance(text, str):
-            fields.wrong_at(("choices", place), "wrong-type", "must be a text", expected="string", found=shown(text))
-    return [str(text).strip() for text in listed]
-
-
-def _id(kind: str, source: str, *asked: str) -> str:
-    return ":".join(part for part in (kind, source, question_hash(*asked)) if part)
+def _id(kind: str, source: str, *texts: str) -> str:
+    return ":".join(part for part in (kind, source, question_hash(*texts)) if part)

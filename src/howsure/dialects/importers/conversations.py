@@ -19,19 +19,18 @@ from howsure.dialects.importers.chat_messages import (
     tools_in,
     transcript_messages,
 )
-from howsure.dialects.importers.fields import RecordFields, is_empty
-from howsure.dialects.importers.records import head_columns, records
+from howsure.dialects.importers.records import RecordFields, head_columns, is_empty, records
 from howsure.dialects.lines import Row
 from howsure.dialects.problems import Spot, kind_of, shown, with_article
 from howsure.dialects.simulation import RepeatNumbers
 from howsure.dialects.simulation_rows import last_answer
 from howsure.errors import Problem
 from howsure.model.case import Case, Script, World
-from howsure.model.transcript import Message, Role, Transcript
+from howsure.model.transcript import Role, Transcript
 
-_TOLD = ("messages", "conversation", "query", "response")
+_CONVERSATION = ("messages", "conversation", "query", "response")
 _TOOLS = ("tools", "tool_definitions")
-_KNOWN = {*_TOLD, *_TOOLS, "context", "ground_truth"}
+_KNOWN = {*_CONVERSATION, *_TOOLS, "context", "ground_truth"}
 _FOREIGN = ("inputs.", "outputs.")
 """Prefixes of the columns of evaluation results."""
 _OTHERS = {"task_type", "schema_version", "expected_tool_use", "required_evals", "user_inputs", "golden_questions"}
@@ -64,17 +63,16 @@ class ConversationImporter(WatchedDialect):
             case = _case(fields, row)
             yield from fields.problems
             if case is not None and fields.sound:
-                yield numbers.following(case)
-                numbers.count(case.id)
+                yield numbers.numbered(case)
 
 
 def _case(fields: RecordFields, row: Row) -> Case | None:
     if any(column.startswith(_FOREIGN) for column in row):
         message = "is a line of an evaluation's results, not a conversation"
-        fields.wrong("", "wrong-kind", message, expected=", ".join(_TOLD), found=", ".join(list(row)[:4]))
+        fields.wrong("", "wrong-kind", message, expected=", ".join(_CONVERSATION), found=", ".join(list(row)[:4]))
         return None
     messages_logged, answered = _all_messages(fields)
-    turns = [said.text for said in messages_logged if said.role == USER and said.text]
+    turns = [message.text for message in messages_logged if message.role == USER and message.text]
     if not turns:
         if fields.sound:
             message = "nothing in this row tells what the user said"
@@ -87,6 +85,7 @@ def _case(fields: RecordFields, row: Row) -> Case | None:
     if not is_empty(reference):
         metadata["reference_data"] = {"expected_response": reference}
     messages = transcript_messages(messages_logged)
+    answer = "" if messages and messages[-1].role is Role.USER else last_answer(messages)
     return Case(
         id=f"sim-{text_hash(turns)}",
         input=Script(turns=tuple(turns)),
@@ -94,7 +93,7 @@ def _case(fields: RecordFields, row: Row) -> Case | None:
         labels=labels({}, repeat="1"),
         metadata=metadata,
         tools=tools,
-        recorded=Transcript(answer=_final(messages), messages=messages) if answered else None,
+        recorded=Transcript(answer=answer, messages=messages) if answered else None,
     )
 
 
@@ -105,7 +104,10 @@ def _all_messages(fields: RecordFields) -> tuple[list[LoggedMessage], bool]:
         if not is_empty(fields.left.get(name)):
             raw = fields.left.pop(name)
             if name == "conversation" and isinstance(conversation, dict):
-                _keep_rest(fields, conversation)
+                if others := {
+                    key: value for key, value in conversation.items() if key != "messages" and not is_empty(value)
+                }:
+                    fields.left["conversation"] = others
                 raw = conversation.get("messages")
             messages = _read(fields, name, raw, USER)
             return messages, any(message.role == ASSISTANT for message in messages)
@@ -115,12 +117,6 @@ def _all_messages(fields: RecordFields) -> tuple[list[LoggedMessage], bool]:
     if response is None:
         return query, False
     return [*query, *_read(fields, "response", response, ASSISTANT)], True
-
-
-def _keep_rest(fields: RecordFields, conversation: Row) -> None:
-    others = {key: value for key, value in conversation.items() if key != "messages" and not is_empty(value)}
-    if others:
-        fields.left["conversation"] = others
 
 
 def _read(fields: RecordFields, name: str, raw: Any, role: str) -> list[LoggedMessage]:
@@ -163,10 +159,3 @@ def _tools(fields: RecordFields) -> Any:
         del fields.left[name]
         return tools
     return None
-
-
-def _final(messages: Sequence[Message]) -> str:
-    """The agent's last text; "" where the user spoke last."""
-    if messages and messages[-1].role is Role.USER:
-        return ""
-    return last_answer(messages)

@@ -1,59 +1,199 @@
-"""Records of benchmark files in any container: JSON lines, a CSV table, or one JSON list; each with its place.
-`BenchmarkImporter` is the small base of an importer that makes one legal case of each record.
+"""Records of benchmark files in any container: JSON lines, a CSV table, or one JSON list; each with its place. Their
+fields are taken out one by one, and what is not taken is kept as metadata, so nothing is lost. `BenchmarkImporter` is
+the small base of an importer that makes one legal case of each record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from howsure.dialects.base import Watch, WatchedDialect
-from howsure.dialects.importers.base import list_elements, load_file, skipped_case, text_hash, wrong_kind
-from howsure.dialects.importers.fields import RecordFields
+from howsure.dialects.importers.base import list_records, skipped_case, text_hash
+from howsure.dialects.legal import attachment_problems
 from howsure.dialects.legal_rows import VERSION, AnyRow, McqRow, ReferenceRow, RubricRow
-from howsure.dialects.lines import (
-    Row,
-    first_keys,
-    header_of,
-    is_table,
-    not_an_object,
-    open_file,
-    read_objects,
-    read_table,
-)
-from howsure.dialects.problems import Spot, shown
-from howsure.dialects.strict_json import BOM, top_level_keys
-from howsure.errors import Problem
+from howsure.dialects.lines import Row, first_keys, header_of, is_table, open_file, read_objects, read_table
+from howsure.dialects.problems import Spot, kind_of, shown, with_article
+from howsure.dialects.strict_json import BOM, parse_json, top_level_keys
+from howsure.errors import Level, Problem
 from howsure.model.case import Attachment, Case
+from howsure.model.expectation import Choice
 from howsure.model.transcript import Message
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class RecordFields:
+    """The fields of a record; `left` has those that were not taken yet."""
+
+    def __init__(self, row: Mapping[str, Any], spot: Spot) -> None:
+        self.left: dict[str, Any] = dict(row)
+        self.spot = spot
+        self.problems: list[Problem] = []
+
+    @property
+    def sound(self) -> bool:
+        return not any(problem.level is Level.ERROR for problem in self.problems)
+
+    def wrong(
+        self, field: str, code: str, message: str, *, expected: str = "", found: str = "", hint: str = ""
+    ) -> None:
+        self.wrong_at((field,) if field else (), code, message, expected=expected, found=found, hint=hint)
+
+    def wrong_at(self, path: tuple[str | int, ...], code: str, message: str, **details: str) -> None:
+        self.problems.append(self.spot.below(*path).problem(code, message, **details))
+
+    def text(self, name: str) -> str:
+        """A required text."""
+        if name not in self.left:
+            self.wrong(name, "missing-field", f"`{name}` is required", expected=name, found=", ".join(self.left))
+            return ""
+        text = self.optional(name)
+        if not text and (not self.problems or self.problems[-1].field != self.spot.below(name).prefix):
+            self.wrong(name, "empty", "must not be empty", expected="a text", found=shown(text))
+        return text
+
+    def optional(self, name: str) -> str:
+        """An optional text or number, stripped."""
+        raw = self.left.pop(name, None)
+        if raw is None or isinstance(raw, str):
+            return (raw or "").strip()
+        if isinstance(raw, int | float) and not isinstance(raw, bool):
+            return str(int(raw) if isinstance(raw, float) and raw.is_integer() else raw)
+        message = f"must be a text, not {with_article(kind_of(raw))}"
+        self.wrong(name, "wrong-type", message, expected="string", found=shown(raw))
+        return ""
+
+    def structured(self, name: str, kind: type) -> Any:
+        """An object or a list: as it is, as JSON text, or as Python prints it. None, and a problem, where it is
+        neither."""
+        expected_kind = kind_of(kind())
+        if name not in self.left:
+            names = ", ".join(self.left)
+            self.wrong(name, "missing-field", f"`{name}` is required", expected=expected_kind, found=names)
+            return None
+        raw = self.left.pop(name)
+        value = self._read(name, raw) if isinstance(raw, str) else raw
+        if value is not None and not isinstance(value, kind):
+            message = f"must be {with_article(expected_kind)}, not {with_article(kind_of(value))}"
+            self.wrong(name, "wrong-type", message, expected=expected_kind, found=shown(raw))
+        elif raw is None:
+            message = f"must be {with_article(expected_kind)}, not null"
+            self.wrong(name, "wrong-type", message, expected=expected_kind, found="null")
+        return value if isinstance(value, kind) else None
+
+    def _read(self, name: str, text: str) -> Any:
+        stripped = text.strip()
+        printed = _printed(stripped) if stripped.startswith(("['", "{'")) else None
+        if printed is not None:
+            return printed
+        value, problems = parse_json(stripped.encode("utf-8", "surrogatepass"), file=self.spot.file, line=None)
+        if not problems:
+            return value
+        printed = _printed(stripped)
+        if printed is None:
+            expected, hint = "JSON, or a Python literal", problems[0].hint
+            message = f"cannot be read: {problems[0].message}"
+            self.wrong(name, problems[0].code, message, expected=expected, found=shown(text), hint=hint)
+        return printed
+
+    def place(self, name: str, count: int) -> int | None:
+        """A position in a list of `count`, counted from 0."""
+        if name not in self.left:
+            self.wrong(name, "missing-field", f"`{name}` is required", expected=f"0 to {count - 1}")
+            return None
+        raw = self.left.pop(name)
+        number = whole(raw)
+        if number is None or not 0 <= number < count:
+            message = "points at no choice" if number is not None else "must be a whole number"
+            code = "unknown-correct-id" if number is not None else "wrong-type"
+            self.wrong(name, code, message, expected=f"0 to {count - 1}", found=shown(raw))
+            return None
+        return number
+
+    def weight(self, name: str = "weight") -> float | UnsetType:
+        """A number, also as text. A weight in words stays among the notes, because its size is unknown."""
+        raw = self.left.get(name)
+        if is_empty(raw):
+            return UNSET
+        number = _number(raw)
+        if number is None:
+            message = "the weight is no number; the criterion counts as one without a weight"
+            self.problems.append(self.spot.below(name).warning("weight-in-words", message, found=shown(raw)))
+            return UNSET
+        del self.left[name]
+        return number
+
+    def attachments(self, names: Iterable[str]) -> tuple[Attachment, ...]:
+        """Documents by their paths, which must be inside the folder of the file."""
+        attachments: list[Attachment] = []
+        for name in names:
+            raw = self.left.pop(name, None)  # one path, several on lines of their own, or a list of them
+            paths = raw if isinstance(raw, list) else str(raw or "").splitlines()
+            for path in [path.strip() for path in paths if isinstance(path, str) and path.strip()]:
+                self.problems += attachment_problems(path, Path(self.spot.file).parent, self.spot.below(name))
+                attachments.append(Attachment(path=path, kind="pdf" if path.lower().endswith(".pdf") else "file"))
+        return tuple(attachments)
+
+    def metadata(self, policy: str = "", **ours: Any) -> dict[str, Any]:
+        """What is left, and `ours`, without empty values."""
+        remaining = {name: value for name, value in self.left.items() if not is_empty(value)}
+        added = {name: value for name, value in ours.items() if not is_empty(value)}
+        return {**remaining, **added, **({"policy_id": policy} if policy else {})}
+
+
+def is_empty(value: Any) -> bool:
+    return value is None or value in ("", [], {}) or (isinstance(value, float) and not isfinite(value))
+
+
+def _number(raw: Any) -> float | None:
+    try:
+        number = float(raw) if isinstance(raw, str | int | float) and not isinstance(raw, bool) else None
+    except (ValueError, OverflowError):
+        return None
+    return number if number is not None and isfinite(number) else None
+
+
+def whole(raw: Any) -> int | None:
+    """A whole number, also as text or as a float; None where it is not one."""
+    number = _number(raw)
+    return int(number) if number is not None and number.is_integer() else None
+
+
+def lettered(texts: Sequence[str]) -> tuple[Choice, ...]:
+    """A to Z, then CHOICE_26 and so on."""
+    return tuple(Choice(id=choice_id(place), text=text) for place, text in enumerate(texts))
+
+
+def choice_id(place: int) -> str:
+    return LETTERS[place] if place < len(LETTERS) else f"CHOICE_{place}"
+
+
+def _printed(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+
 
 Place = tuple[Spot, Row | Problem]
 
 
 def records(path: Path, watch: Watch | None = None, required: Iterable[str] = ()) -> Iterator[Place]:
     """Every record with its place; `required` are columns that a table must have."""
-    file = str(path)
     if path.suffix.lower() == ".json":
-        yield from _listed(path, watch)
+        yield from list_records(path, watch)
         return
     with open_file(path, watch) as stream:
-        item = read_table(stream, file, required) if is_table(path) else read_objects(stream, file)
-        yield from ((Spot(file, line), row) for line, row in item)
-
-
-def _listed(path: Path, watch: Watch | None) -> Iterator[Place]:
-    """The objects of a file that holds one list."""
-    loaded = load_file(path, watch)
-    yield from ((loaded.spot, problem) for problem in loaded.problems)
-    if not loaded.problems and not isinstance(loaded.value, list):
-        yield loaded.spot, wrong_kind(loaded.spot, "a list of records", loaded.value)
-    for spot, element in list_elements(loaded):
-        yield spot, element if isinstance(element, dict) else not_an_object(element, spot)
+        rows = read_table(stream, str(path), required) if is_table(path) else read_objects(stream, str(path))
+        yield from ((Spot(str(path), line), row) for line, row in rows)
 
 
 def head_columns(path: Path, head: bytes) -> set[str]:
@@ -116,21 +256,19 @@ class BenchmarkImporter(WatchedDialect):
                 yield row
                 continue
             fields = RecordFields(row, spot)
-            made = self.row(fields)
+            legal_row = self.row(fields)
             yield from fields.problems
-            if made is not None and fields.sound:
-                yield from repeated.check(made.case(), row, spot, self.id_field)
+            if legal_row is not None and fields.sound:
+                yield from repeated.check(legal_row.case(), row, spot, self.id_field)
 
     def records(self, path: Path, watch: Watch | None) -> Iterator[Place]:
         return records(path, watch, self.telling)
 
     def _shared(self, id: str, prompt: str, metadata: dict[str, Any], **rest: Any) -> dict[str, Any]:
         """The fields of every kind of row; empty ones are unset."""
-        optional = {name: value or UNSET for name, value in rest.items()}
+        optional = {name: value or UNSET for name, value in {**rest, "metadata": metadata}.items()}
         id = f"{self.name}:{id}"
-        return {"schema_version": VERSION, "id": id, "dataset": self.name, "prompt": prompt, **optional} | {
-            "metadata": metadata or UNSET
-        }
+        return {"schema_version": VERSION, "id": id, "dataset": self.name, "prompt": prompt, **optional}
 
     def rubric_row(
         self,

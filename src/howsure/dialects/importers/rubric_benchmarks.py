@@ -21,8 +21,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from howsure.dialects.base import Watch
-from howsure.dialects.importers.fields import RecordFields, is_empty
-from howsure.dialects.importers.records import BenchmarkImporter, question_hash
+from howsure.dialects.importers.records import BenchmarkImporter, RecordFields, is_empty, question_hash
 from howsure.dialects.legal_rows import CriterionRow, RubricRow
 from howsure.dialects.lines import Row
 from howsure.dialects.problems import Spot, shown
@@ -51,14 +50,19 @@ class PrBenchImporter(BenchmarkImporter):
         if not turns:
             return None
         *earlier, (last, prompt, answered) = turns
-        messages = tuple(message for turn in earlier for message in _messages(*turn, references))
+        messages: list[Message] = []
+        for number, text, response in earlier:
+            texts = _numbered(references.get(number, []))
+            messages.append(Message(role=Role.USER, content=f"{texts}\n\n{text}" if texts else text))
+            if response:
+                messages.append(Message(role=Role.ASSISTANT, content=response))
         return self.rubric_row(
             id or question_hash(*(text for _, prompt, reply in turns for text in (prompt, reply))),
             prompt,
             fields.metadata("prbench_v1", criteria=rubric.notes, answer_in_source=answered),
             tuple(rubric.criteria),
             context=_numbered(references.get(last, [])),
-            messages=messages,
+            messages=tuple(messages),
         )
 
 
@@ -80,22 +84,15 @@ def _turns(fields: RecordFields) -> list[tuple[int, str, str]]:
     turns = [
         (number, fields.optional(f"prompt_{number}"), fields.optional(f"response_{number}")) for number in range(TURNS)
     ]
-    said = [turn for turn in turns if turn[1]]
-    if not said:
+    prompted = [turn for turn in turns if turn[1]]
+    if not prompted:
         fields.wrong("prompt_0", "missing-field", "there is no prompt", expected="a text", found="nothing")
-    for place, (number, _, _) in enumerate(said):
+    for place, (number, _, _) in enumerate(prompted):
         if place != number:
             message = f"`prompt_{number}` stands without `prompt_{place}`"
             fields.wrong(f"prompt_{place}", "missing-field", message, expected="turns without gaps")
             break
-    return said
-
-
-def _messages(number: int, prompt: str, response: str, references: dict[int, list[str]]) -> Iterator[Message]:
-    texts = _numbered(references.get(number, []))
-    yield Message(role=Role.USER, content=f"{texts}\n\n{prompt}" if texts else prompt)
-    if response:
-        yield Message(role=Role.ASSISTANT, content=response)
+    return prompted
 
 
 def _numbered(texts: list[str]) -> str:
@@ -132,13 +129,11 @@ class _Rubric:
         weight = _weight(notes, one)
         self._fields.problems += one.problems
         if one.sound:
-            others = explained if explained != text and explained else UNSET
-            self.criteria.append(CriterionRow(id=id, title=text, description=others, weight=weight))
-            if notes_kept := {
-                **one.metadata(),
-                **{name: value for name, value in notes.items() if not is_empty(value)},
-            }:
-                self.notes[id] = notes_kept
+            description = explained if explained != text and explained else UNSET
+            self.criteria.append(CriterionRow(id=id, title=text, description=description, weight=weight))
+            filled = {name: value for name, value in notes.items() if not is_empty(value)}
+            if remarks := one.metadata() | filled:
+                self.notes[id] = remarks
 
 
 def _weight(notes: dict[str, Any], one: RecordFields) -> float | UnsetType:
@@ -152,14 +147,14 @@ def _weight(notes: dict[str, Any], one: RecordFields) -> float | UnsetType:
         and (isinstance(value, int | float) and not isinstance(value, bool) and value == value and value != 0)
     }
     named = str(notes.get("weight_class") or "").strip().lower().replace(" ", "_")
-    wanted = f"{named}_weight" if named else next(iter(weights), "")
-    if named and wanted not in weights:
-        message = f"the weight class is {shown(notes['weight_class'])}, and `{wanted}` is missing"
-        one.wrong("annotations", "missing-field", message, expected=wanted, found=", ".join(weights) or "no weight")
+    column = f"{named}_weight" if named else next(iter(weights), "")
+    if named and column not in weights:
+        message = f"the weight class is {shown(notes['weight_class'])}, and `{column}` is missing"
+        one.wrong("annotations", "missing-field", message, expected=column, found=", ".join(weights) or "no weight")
     elif not named and len(weights) > 1:
         message = "has several weights and no `weight_class` that tells which one counts"
         one.wrong("annotations", "ambiguous-weight", message, expected="weight_class", found=", ".join(weights))
-    return float(weights[wanted]) if wanted in weights else UNSET
+    return float(weights[column]) if column in weights else UNSET
 
 
 _TASK = ("Task ID", "Prompt", "Specified Prompt", "Workflow")
@@ -181,15 +176,13 @@ class AceImporter(BenchmarkImporter):
                 yield from _add(tasks, row, spot)
         for task in tasks.values():
             if task.sound:
-                yield self._case(task)
-
-    def _case(self, task: _AceTask) -> Case:
-        prompt = task.shared["Specified Prompt"] or task.shared["Prompt"]
-        metadata: dict[str, Any] = {"workflow": task.shared["Workflow"], "criteria": task.notes}
-        if prompt != task.shared["Prompt"]:
-            metadata["prompt_in_source"] = task.shared["Prompt"]
-        kept = {name: value for name, value in metadata.items() if value}
-        return self.rubric_row(task.id, prompt, kept, tuple(task.criteria)).case()
+                source = task.shared["Prompt"]
+                prompt = task.shared["Specified Prompt"] or source
+                metadata: dict[str, Any] = {"workflow": task.shared["Workflow"], "criteria": task.notes}
+                if prompt != source:
+                    metadata["prompt_in_source"] = source
+                filled = {name: value for name, value in metadata.items() if value}
+                yield self.rubric_row(task.id, prompt, filled, tuple(task.criteria)).case()
 
 
 class _AceTask:
@@ -245,24 +238,19 @@ class ApexImporter(BenchmarkImporter):
         id = fields.optional("Task ID")
         attachments = fields.attachments(FILES)
         notes: dict[str, Any] = {}
-        criteria = _criteria(fields, notes)
+        listed = fields.structured(RUBRIC, dict)
+        if listed == {}:
+            fields.wrong(RUBRIC, "empty", "a rubric needs a criterion", expected="criteria by name", found="{}")
+        criteria = [_criterion(fields, key, raw, notes) for key, raw in (listed or {}).items()]
         if not prompt:
             return None
         return self.rubric_row(
             id or question_hash(prompt, *(attachment.path for attachment in attachments)),
             prompt,
             fields.metadata("apexv1_extended_v1", criteria=notes),
-            criteria,
+            tuple(one for one in criteria if one is not None),
             attachments=attachments,
         )
-
-
-def _criteria(fields: RecordFields, notes: dict[str, Any]) -> tuple[CriterionRow, ...]:
-    listed = fields.structured(RUBRIC, dict)
-    if listed == {}:
-        fields.wrong(RUBRIC, "empty", "a rubric needs a criterion", expected="criteria by name", found="{}")
-    criteria = [_criterion(fields, key, given, notes) for key, given in (listed or {}).items()]
-    return tuple(one for one in criteria if one is not None)
 
 
 def _criterion(fields: RecordFields, key: str, raw: Any, notes: dict[str, Any]) -> CriterionRow | None:
@@ -278,6 +266,6 @@ def _criterion(fields: RecordFields, key: str, raw: Any, notes: dict[str, Any]) 
     fields.problems += one.problems
     if not one.sound:
         return None
-    if notes_kept := one.metadata():
-        notes[id] = notes_kept
+    if remarks := one.metadata():
+        notes[id] = remarks
     return CriterionRow(id=id, title=text, description=why or UNSET, weight=weight)

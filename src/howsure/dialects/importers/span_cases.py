@@ -35,7 +35,7 @@ from howsure.model.case import Case, Script, World
 from howsure.model.transcript import Span, Tool, Transcript, Usage
 from howsure.traces.read import read_trace
 from howsure.traces.spans import SpanKind, SpanTree, agent_name
-from howsure.traces.trace import LlmCall, ToolOutcome, ToolUse, Trace
+from howsure.traces.trace import ToolOutcome, ToolUse
 from howsure.traces.values import TraceProblems, decode_value
 
 GIVEN = ("gen_ai.input.messages", "langfuse.observation.input", "gcp.vertex.agent.llm_request", "input.value")
@@ -65,20 +65,12 @@ def input_messages(span: Span) -> list[LoggedMessage]:
 def output_messages(span: Span) -> list[LoggedMessage]:
     """The messages that the model wrote."""
     for name in SAID:
-        messages = [
-            message
-            for message in read_messages(_spoken(span.attributes.get(name)), ASSISTANT)
-            if message.role == ASSISTANT
-        ]
-        if messages:
-            return messages
+        value = span.attributes.get(name)  # a library prints `None` for an empty answer
+        messages = read_messages(None if value == "None" else value, ASSISTANT)
+        if spoken := [message for message in messages if message.role == ASSISTANT]:
+            return spoken
     numbered = _numbered(span, "llm.output_messages", ASSISTANT) or _numbered(span, "gen_ai.completion", ASSISTANT)
     return [message for message in numbered if message.role == ASSISTANT]
-
-
-def _spoken(value: Any) -> Any:
-    """The value, or nothing where a library printed `None` for an empty answer."""
-    return None if value == "None" else value
 
 
 def _printed(value: Any) -> list[LoggedMessage]:
@@ -87,11 +79,11 @@ def _printed(value: Any) -> list[LoggedMessage]:
         return []
     pieces = _SPOKEN.split(value)[1:]
     messages = [
-        said
+        message
         for role, text in zip(pieces[::2], pieces[1::2], strict=True)
-        for said in read_messages({"role": role, "content": text.strip()})
+        for message in read_messages({"role": role, "content": text.strip()})
     ]
-    return [said for said in messages if said.text != "None"]
+    return [message for message in messages if message.text != "None"]
 
 
 def _numbered(span: Span, family: str, role: str) -> list[LoggedMessage]:
@@ -111,22 +103,17 @@ def _spread(fields: Mapping[str, Any], role: str) -> list[LoggedMessage]:
     texts = [value for name, value in fields.items() if _PART.fullmatch(name) and isinstance(value, str)]
     content = fields.get("content") or "\n".join(texts)
     message = {"role": fields.get("role") or role, "content": content, "tool_call_id": fields.get("tool_call_id")}
-    calls = _spread_calls(fields)
-    if calls:
-        text = content if isinstance(content, str) else ""
-        return [LoggedMessage(ASSISTANT, text.strip(), calls)]
-    return read_messages(message, role)
-
-
-def _spread_calls(fields: Mapping[str, Any]) -> tuple[LoggedToolCall, ...]:
-    calls: dict[int, dict[str, Any]] = {}
+    numbered: dict[int, dict[str, Any]] = {}
     for name, value in fields.items():
         if match := _CALL.fullmatch(name):
-            calls.setdefault(int(match["call"]), {})[match["field"]] = value
-    return tuple(
+            numbered.setdefault(int(match["call"]), {})[match["field"]] = value
+    if not numbered:
+        return read_messages(message, role)
+    calls = tuple(
         LoggedToolCall(str(call.get("id") or ""), str(call.get("name") or ""), arguments_of(call.get("arguments")))
-        for _, call in sorted(calls.items())
+        for _, call in sorted(numbered.items())
     )
+    return [LoggedMessage(ASSISTANT, content.strip() if isinstance(content, str) else "", calls)]
 
 
 def unwrapped(value: Any) -> Any:
@@ -171,15 +158,22 @@ def conversation_of_spans(spans: Sequence[Span], run_input: Any = None, run_outp
     trace, tree = read_trace(spans), SpanTree(spans, TraceProblems())
     calls = _model_spans(tree)
     logged = _join_calls([(input_messages(span), output_messages(span), agent) for span, agent in calls])
-    turns = _turns(run_input, logged)
+    texts = [[one.text for one in many if one.role == USER and one.text] for many in (read_messages(run_input), logged)]
+    turns = tuple(texts[0] or texts[1])
     logged = _with_final_answer(_with_tools(_by_user(logged, turns), trace.tool_uses), run_output)
     messages = transcript_messages(logged)
+    tokens: dict[str, int | None] = {}
+    for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "thinking_tokens"):
+        counts = [getattr(call.usage, name) for call in trace.llm_calls if call.usage is not None]
+        known = [count for count in counts if count is not None]
+        tokens[name] = sum(known) if known else None
+    start, end = trace.start_ns, trace.end_ns
     transcript = Transcript(
         answer=last_answer(messages),
         messages=messages,
         spans=tuple(spans),
-        usage=_usage(trace.llm_calls),
-        duration_ms=_duration(trace),
+        usage=Usage(**tokens) if any(count is not None for count in tokens.values()) else None,
+        duration_ms=None if start is None or end is None else (end - start) / 1e6,
     )
     agent = next((name for name in (*(name for _, name in calls), *(run.name for run in trace.agent_runs)) if name), "")
     return SpanConversation(turns=turns, transcript=transcript, tools=_tools([span for span, _ in calls]), agent=agent)
@@ -225,11 +219,6 @@ def _known(message: LoggedMessage, messages: Sequence[LoggedMessage]) -> bool:
     return any(_plain(message) == _plain(one) for one in messages)
 
 
-def _turns(run_input: Any, messages: Sequence[LoggedMessage]) -> tuple[str, ...]:
-    outside = tuple(message.text for message in read_messages(run_input) if message.role == USER and message.text)
-    return outside or tuple(message.text for message in messages if message.role == USER and message.text)
-
-
 def _by_user(messages: Sequence[LoggedMessage], turns: Sequence[str]) -> list[LoggedMessage]:
     """Marks messages in the user's name that are no turn as instructions. Turns that no message has come first."""
     marked = [
@@ -260,8 +249,18 @@ def _with_tools(messages: list[LoggedMessage], uses: Sequence[ToolUse]) -> list[
     if lone:
         last = bool(out) and out[-1].role == ASSISTANT and not out[-1].calls
         place = len(out) - 1 if last else len(out)
-        out[place:place] = [added for use in lone for added in _call_and_result(use)]
+        added: list[LoggedMessage] = []
+        for use in lone:
+            call = LoggedToolCall(use.call_id, use.name, arguments_of(use.arguments))
+            added.append(LoggedMessage(ASSISTANT, calls=(call,), agent=use.agent))
+            if use.outcome is not ToolOutcome.NO_RESPONSE:
+                added.append(_result_message(call, use))
+        out[place:place] = added
     return out
+
+
+def _result_message(call: LoggedToolCall, use: ToolUse) -> LoggedMessage:
+    return LoggedMessage(TOOL, answers=(LoggedToolResult(call.id, call.name, use.response),))
 
 
 def _call_of_use(use: ToolUse, calls: Sequence[LoggedToolCall]) -> LoggedToolCall | None:
@@ -284,16 +283,8 @@ def _with_results(
         for call, use in results:
             is_its_call = any(call is one for one in message.calls)
             if is_its_call and use.outcome is not ToolOutcome.NO_RESPONSE and (call.id, call.name) not in answered:
-                out.append(LoggedMessage(TOOL, answers=(LoggedToolResult(call.id, call.name, use.response),)))
+                out.append(_result_message(call, use))
     return out
-
-
-def _call_and_result(use: ToolUse) -> list[LoggedMessage]:
-    call = LoggedToolCall(use.call_id, use.name, arguments_of(use.arguments))
-    messages = [LoggedMessage(ASSISTANT, calls=(call,), agent=use.agent)]
-    if use.outcome is not ToolOutcome.NO_RESPONSE:
-        messages.append(LoggedMessage(TOOL, answers=(LoggedToolResult(use.call_id, use.name, use.response),)))
-    return messages
 
 
 def _with_final_answer(messages: list[LoggedMessage], run_output: Any) -> list[LoggedMessage]:
@@ -313,39 +304,16 @@ def _tools(spans: Iterable[Span]) -> tuple[Tool, ...] | None:
     for span in spans:
         for name, value in span.attributes.items():
             if match := _TOOL_LISTS.fullmatch(name):
-                declarations += [value] if match["place"] else _list(value)
+                decoded = [value] if match["place"] else decode_value(value)
+                declarations += decoded if isinstance(decoded, list) else []
         declarations += [one for name in _REQUESTS for one in declared_tools(span.attributes.get(name))]
     return tools_in([one for one in map(decode_value, declarations) if isinstance(one, Mapping)])
 
 
-def _list(value: Any) -> list[Any]:
-    decoded = decode_value(value)
-    return decoded if isinstance(decoded, list) else []
-
-
-def _usage(calls: Sequence[LlmCall]) -> Usage | None:
-    """The tokens of all calls together; None where they were not counted."""
-    counted = [call.usage for call in calls if call.usage is not None]
-    names = ("prompt_tokens", "completion_tokens", "cached_tokens", "thinking_tokens")
-    sums = {name: _sum([getattr(usage, name) for usage in counted]) for name in names}
-    return Usage(**sums) if any(value is not None for value in sums.values()) else None
-
-
-def _sum(values: Sequence[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
-
-
-def _duration(trace: Trace) -> float | None:
-    if trace.start_ns is None or trace.end_ns is None:
-        return None
-    return (trace.end_ns - trace.start_ns) / 1e6
-
-
 def case_of_spans(
-    spans: Sequence[Span], id: str, spot: Spot, kept: Json, run_input: Any = None, run_output: Any = None
+    spans: Sequence[Span], id: str, spot: Spot, metadata: Json, run_input: Any = None, run_output: Any = None
 ) -> Iterator[Case | Problem]:
-    """The case, or a problem where nothing tells what the user said. `kept` is what the source says besides the
+    """The case, or a problem where nothing tells what the user said. `metadata` is what the source says besides the
     spans."""
     conversation = conversation_of_spans(spans, run_input, run_output)
     if not conversation.turns:
@@ -356,13 +324,12 @@ def case_of_spans(
         return
     if not conversation.transcript.answer:
         yield spot.warning("no-answer", f"no answer was recorded in the run {id}; it is empty")
-    metadata = {**kept, **({"agent_name": conversation.agent} if conversation.agent else {})}
     yield Case(
         id=id or f"sim-{text_hash(conversation.turns)}",
         input=Script(turns=conversation.turns),
         world=World.GOLDEN,
         labels=labels({}, agent=conversation.agent, repeat="1"),
-        metadata=metadata,
+        metadata=metadata | ({"agent_name": conversation.agent} if conversation.agent else {}),
         tools=conversation.tools,
         recorded=conversation.transcript,
     )

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from howsure.dialects.base import Watch, WatchedDialect
-from howsure.dialects.documents import UniqueIds
+from howsure.dialects.documents import UniqueIds, load_json
 from howsure.dialects.golden import labels
-from howsure.dialects.importers.base import ImportOptions, is_list, list_elements, load_file, wrong_kind
+from howsure.dialects.importers.base import ImportOptions, is_list, wrong_kind
 from howsure.dialects.problems import SchemaChecker, Spot
-from howsure.dialects.reference_data import TEXT, matcher_problems
+from howsure.dialects.reference_data import LOOSE, TEXT, matcher_problems
 from howsure.dialects.strict_json import Json
 from howsure.dialects.test_set import SCENARIO, labels_of
 from howsure.dialects.test_set_scenarios import split_plan, step_of
@@ -24,7 +24,6 @@ from howsure.errors import Level, Problem
 from howsure.model.case import Case, Fact, PlanStep, Scenario, Script, World
 from howsure.model.expectation import Criteria, Criterion, Expectation, ExpectedCall, ToolCalls, text_id
 
-_LOOSE: Json = {"type": ["string", "null"]}
 _STATEMENTS: Json = {"type": ["array", "null"], "items": TEXT}
 _ACTION: Json = {
     "type": "object",
@@ -35,7 +34,7 @@ _ACTION: Json = {
         "requestor": {"enum": ["assistant", "user"]},
         "arguments": {"type": ["object", "null"]},
         "compare_args": {"type": ["array", "null"], "items": {"type": "string"}},
-        "info": _LOOSE,
+        "info": LOOSE,
     },
 }
 _INSTRUCTIONS: Json = {
@@ -46,10 +45,10 @@ _INSTRUCTIONS: Json = {
             "required": ["reason_for_call"],
             "properties": {
                 "reason_for_call": TEXT,
-                "domain": _LOOSE,
-                "task_instructions": _LOOSE,
-                "known_info": _LOOSE,
-                "unknown_info": _LOOSE,
+                "domain": LOOSE,
+                "task_instructions": LOOSE,
+                "known_info": LOOSE,
+                "unknown_info": LOOSE,
             },
         },
     ]
@@ -62,7 +61,7 @@ TASK: Json = {
         "user_scenario": {
             "type": "object",
             "required": ["instructions"],
-            "properties": {"persona": _LOOSE, "instructions": _INSTRUCTIONS},
+            "properties": {"persona": LOOSE, "instructions": _INSTRUCTIONS},
         },
         "initial_state": {"type": ["object", "null"]},
         "evaluation_criteria": {
@@ -99,12 +98,14 @@ class Tau2Importer(WatchedDialect):
         return Tau2GoldenImporter() if options.to == World.GOLDEN else self
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        loaded = load_file(path, watch)
-        yield from loaded.problems
-        if not loaded.problems and not isinstance(loaded.value, list):
-            yield wrong_kind(loaded.spot, "a list of tasks", loaded.value)
+        document = load_json(path, watch)
+        yield from document.problems
+        if document.problems:
+            return
+        if not isinstance(document.value, list):
+            yield wrong_kind(document.spot, "a list of tasks", document.value)
         ids = UniqueIds("id")
-        for spot, task in list_elements(loaded):
+        for spot, task in document.elements():
             problems = [*_SHAPE.problems(task, spot), *ids.problems(task, spot)]
             if not problems:
                 problems = [*_faults(task, spot)]
@@ -157,8 +158,8 @@ class _Tau2Task:
     def __init__(self, task: Json) -> None:
         self._task = task
         self._user: Json = task["user_scenario"]
-        told = self._user["instructions"]
-        self._told: Json = {"reason_for_call": told} if isinstance(told, str) else told
+        instructions = self._user["instructions"]
+        self._instructions: Json = {"reason_for_call": instructions} if isinstance(instructions, str) else instructions
         self.domain = self._text("domain")
         self.id = f"{self.domain}-{task['id']}" if self.domain else str(task["id"])
         criteria: Json = task.get("evaluation_criteria") or {}
@@ -168,31 +169,31 @@ class _Tau2Task:
 
     def _text(self, name: str) -> str:
         """A text of the instructions. Some tasks write a full stop for nothing."""
-        text = str(self._told.get(name) or "").strip()
+        text = str(self._instructions.get(name) or "").strip()
         return text if text.strip(".") else ""
 
     def scenario(self) -> Scenario:
         manners = (str(self._user.get("persona") or "").strip(), self._text("task_instructions"))
         persona = "\n\n".join(text for text in manners if text) or self._text("known_info")
-        known = (
-            Fact(name=name, value=value, asked_by=_asked_by(value)) for name in _FACTS if (value := self._text(name))
-        )
+        facts: list[Fact] = []
+        for name in ("known_info", "unknown_info"):
+            if value := self._text(name):
+                first = ("name",) if value.lower().startswith(("you are ", "your name")) else ()
+                words = dict.fromkeys((*first, *(word for word in _ASKED if word in value.lower())))
+                facts.append(Fact(name=name, value=value, asked_by=tuple(words)))
+        # The plan: what the user wants, said at once; then what depends on the agent ("If the agent …, …").
+        steps = [step_of(text) for text in split_plan(self._text("reason_for_call"))]
+        reactions = [step_of(text) for text in split_plan(self._text("task_instructions") or ".")]
+        statements = " ".join(step.say for step in steps if not step.when)
+        opening = (PlanStep(say=statements),) if statements else ()
         return Scenario(
             persona=persona or "A customer.",
             initial_message=OPENING,
             max_turns=MAX_TURNS,
             goal=self._text("reason_for_call"),
-            facts=tuple(known),
-            plan=self._plan(),
+            facts=tuple(facts),
+            plan=(*opening, *(step for step in (*steps, *reactions) if step.when)),
         )
-
-    def _plan(self) -> tuple[PlanStep, ...]:
-        """The plan: what the user wants, said at once; then what depends on the agent ("If the agent …, …")."""
-        requests = [step_of(text) for text in split_plan(self._text("reason_for_call"))]
-        manners = [step_of(text) for text in split_plan(self._text("task_instructions") or ".")]
-        statements = " ".join(step.say for step in requests if not step.when)
-        first = (PlanStep(say=statements),) if statements else ()
-        return (*first, *(step for step in (*requests, *manners) if step.when))
 
     def message(self) -> str:
         """Everything that the user would say, in one message, in the words of the task."""
@@ -212,15 +213,6 @@ class _Tau2Task:
         return {key: value for key, value in self._task.items() if key != "user_scenario" and value is not None} | {
             "instructions": self._user["instructions"]
         }
-
-
-_FACTS = ("known_info", "unknown_info")
-
-
-def _asked_by(text: str) -> tuple[str, ...]:
-    lowered = text.lower()
-    named = ("name",) if lowered.startswith(("you are ", "your name")) else ()
-    return tuple(dict.fromkeys((*named, *(word for word in _ASKED if word in lowered))))
 
 
 def _is_users(action: Json) -> bool:

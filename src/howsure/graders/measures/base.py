@@ -90,7 +90,10 @@ class Measure:
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         trace = self._traces.read(transcript)
         measured = self._measure(MeasureEvidence(transcript=transcript, trace=trace, prices=self._prices))
-        details = {**measured.details, **_problems(trace)}
+        details = dict(measured.details)
+        if trace is not None and trace.problems:
+            shown = [f"{problem.field}: {problem.message}" for problem in trace.problems[:SHOWN_PROBLEMS]]
+            details |= {"problems": shown, "problem_count": len(trace.problems)}
         if isinstance(measured, NoMeasurement):
             return [
                 Unscored(name=self.name, why=measured.why, reason=measured.reason, scale=self._scale, details=details)
@@ -105,13 +108,6 @@ class Measure:
                 details=details,
             )
         ]
-
-
-def _problems(trace: Trace | None) -> dict[str, Any]:
-    if trace is None or not trace.problems:
-        return {}
-    shown = [f"{problem.field}: {problem.message}" for problem in trace.problems[:SHOWN_PROBLEMS]]
-    return {"problems": shown, "problem_count": len(trace.problems)}
 
 
 def join_parts(*parts: str) -> str:

@@ -21,7 +21,9 @@ def latency(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     trace = evidence.trace
     if evidence.transcript.invented_times:
         return NoMeasurement(reason=INVENTED)
-    if trace is not None and _has_invented_times(trace):
+    known = [length for call in (trace.llm_calls if trace else ()) if (length := _length(call)) is not None]
+    # Two calls of a model do not both last exactly one second by chance.
+    if len(known) > 1 and all(abs(length - SECOND) <= BLUR_NS for length in known):
         return NoMeasurement(reason=f"{INVENTED}: every call of a model lasts exactly one second")
     total = None if trace is None else _total(trace)
     if trace is None or total is None:
@@ -36,7 +38,11 @@ def latency(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
         "turns": turns or None,
         "basis": basis,
     }
-    return MeasuredValue(value=seconds, reason=_latency_reason(seconds, turns, trace), details=details)
+    lengths = (*(call.busy_ns for call in trace.llm_calls), *map(_length, trace.tool_uses))
+    untimed = sum(length is None for length in lengths)
+    how = f"over {plural(turns, 'turn')}" if turns else "by the wall clock, pauses of the user included"
+    reason = f"{seconds:.3f} s {how}" + (f"; {plural(untimed, 'call')} without times" if untimed else "")
+    return MeasuredValue(value=seconds, reason=reason, details=details)
 
 
 def _total(trace: Trace) -> tuple[float, int, str] | None:
@@ -47,14 +53,6 @@ def _total(trace: Trace) -> tuple[float, int, str] | None:
     if trace.start_ns is None or trace.end_ns is None or trace.end_ns < trace.start_ns:
         return None
     return (trace.end_ns - trace.start_ns) / SECOND, 0, "wall clock"
-
-
-def _latency_reason(seconds: float, turns: int, trace: Trace) -> str:
-    untimed = sum(call.busy_ns is None for call in trace.llm_calls) + sum(
-        _length(use) is None for use in trace.tool_uses
-    )
-    how = f"over {plural(turns, 'turn')}" if turns else "by the wall clock, pauses of the user included"
-    return f"{seconds:.3f} s {how}" + (f"; {plural(untimed, 'call')} without times" if untimed else "")
 
 
 def _target_time(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
@@ -74,12 +72,6 @@ def _target_time(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     }
     reason = f"{duration / 1000:.3f} s by the target's stopwatch; {missing}"
     return MeasuredValue(value=duration / 1000, reason=reason, details=details)
-
-
-def _has_invented_times(trace: Trace) -> bool:
-    """Two calls of a model do not both last exactly one second by chance."""
-    known = [length for call in trace.llm_calls if (length := _length(call)) is not None]
-    return len(known) > 1 and all(abs(length - SECOND) <= BLUR_NS for length in known)
 
 
 def _length(timed: Timed) -> int | None:

@@ -61,14 +61,10 @@ def _from_trace(trace: Trace) -> TokenSpending | None:
     runs = [run for run in trace.agent_runs if not run.within and run.usage is not None]
     if not runs:
         return None
-    claimed = tuple(LlmCall(model=_one_model(trace), usage=run.usage, agent=run.name) for run in runs)
-    return TokenSpending(calls=claimed, llm_calls=len(trace.llm_calls) or None, per_call=False, note=FROM_AGENTS)
-
-
-def _one_model(trace: Trace) -> str:
-    """The model, if all calls use the same one."""
     models = {call.model for call in trace.llm_calls}
-    return models.pop() if len(models) == 1 else ""
+    model = models.pop() if len(models) == 1 else ""
+    claimed = tuple(LlmCall(model=model, usage=run.usage, agent=run.name) for run in runs)
+    return TokenSpending(calls=claimed, llm_calls=len(trace.llm_calls) or None, per_call=False, note=FROM_AGENTS)
 
 
 def total_of(counts: Sequence[int | None]) -> int | None:

@@ -17,14 +17,8 @@ from howsure.traces.read import says_error
 from howsure.traces.trace import ToolOutcome, ToolUse, Trace
 
 SANDBOX = (
-    "save_artifact",
-    "load_artifact",
-    "read_file",
-    "write_file",
-    "run_python_script",
-    "execute_code",
-    "save_to_file",
-    "read_from_file",
+    *("save_artifact", "load_artifact", "read_file", "write_file", "run_python_script", "execute_code"),
+    *("save_to_file", "read_from_file"),
 )
 FROM_MESSAGES = "from the calls in the messages"
 

@@ -304,8 +304,8 @@ def _share_of_names(claim: str, text: str) -> float | None:
     names = {word for name in _NAME.findall(claim) for word in comparable_words(name) if not is_number(word)}
     if not names:
         return None
-    said = set(comparable_words(text))
-    return len(names & said) / len(names)
+    stated = set(comparable_words(text))
+    return len(names & stated) / len(names)
 
 
 THERE, ABSENT = 0.75, 0.2

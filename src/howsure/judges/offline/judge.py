@@ -93,23 +93,19 @@ def judge_tool_accuracy(case: Case, transcript: Transcript) -> Judgment:
     expected = [each for each in case.expectations if isinstance(each, ToolCalls)]
     faults = list(_faults(transcript.tool_calls, case))
     if expected:
-        return _compared(expected, transcript, faults)
+        found = [compare_calls(calls, transcript.messages) for calls in expected]
+        value = min(each.value for each in found)
+        reasons = [reason for each in found for reason in each.reasons] + list(faults)
+        lowered = max(0.0, value - 0.25 * len(faults))
+        return OfflineOpinion(
+            value=round(1 + 4 * lowered),
+            confidence=0.8,
+            reason=f"{'; '.join(reasons[:4])}." if reasons else "The calls are the expected ones.",
+            details={"matched": sum(each.matched for each in found), "value": round(value, 3)},
+        )
     if faults:
         return OfflineOpinion(value=2, confidence=0.7, reason=f"{'; '.join(faults)}.")
     return NoOpinion("the case expects no particular tool calls, so right and wrong ones look the same")
-
-
-def _compared(expected: Sequence[ToolCalls], transcript: Transcript, faults: Sequence[str]) -> OfflineOpinion:
-    found = [compare_calls(calls, transcript.messages) for calls in expected]
-    value = min(each.value for each in found)
-    reasons = [reason for each in found for reason in each.reasons] + list(faults)
-    lowered = max(0.0, value - 0.25 * len(faults))
-    return OfflineOpinion(
-        value=round(1 + 4 * lowered),
-        confidence=0.8,
-        reason=f"{'; '.join(reasons[:4])}." if reasons else "The calls are the expected ones.",
-        details={"matched": sum(each.matched for each in found), "value": round(value, 3)},
-    )
 
 
 def _faults(calls: Sequence[ToolCall], case: Case) -> Iterable[str]:
@@ -235,10 +231,20 @@ class OfflineJudge:
 
     def view(self, question: Question) -> Judgment:
         """Its judgment, however unsure."""
-        answer = _judged_answer(question)
+        # Criteria may be met anywhere in the conversation, the rest only by the last message.
+        text = question.transcript.answer
+        if question.grader in ("criteria", "expected_outcome"):
+            text = "\n".join(_agent_messages(question.transcript)) or text
+        answer = set_aside_injections(readable_text(text))
         if not tokens(answer.text) and question.grader not in CALLS_ONLY:
             return _judge_empty(question, answer)
-        return _note_injections(self._judge(question, answer.text), answer.set_aside)
+        view = self._judge(question, answer.text)
+        if not answer.set_aside or isinstance(view, NoOpinion):
+            return view
+        note = f"{view.reason} Set aside, for it speaks to the judge: “{answer.set_aside[0]}”."
+        return OfflineOpinion(
+            value=view.value, confidence=view.confidence, reason=note, evidence=view.evidence, details=view.details
+        )
 
     def _judge(self, question: Question, text: str) -> Judgment:
         grader, case, transcript = question.grader, question.case, question.transcript
@@ -285,14 +291,6 @@ _VIEWS: dict[str, Callable[[Question, str], Judgment]] = {
 }
 
 
-def _judged_answer(question: Question) -> CleanedAnswer:
-    """The text that is judged: criteria may be met anywhere in the conversation, the rest only by the last message."""
-    answer = question.transcript.answer
-    if question.grader in ("criteria", "expected_outcome"):
-        answer = "\n".join(_agent_messages(question.transcript)) or answer
-    return set_aside_injections(readable_text(answer))
-
-
 def _agent_messages(transcript: Transcript) -> Iterable[str]:
     spoken = [message.content for message in transcript.messages if message.role is Role.ASSISTANT and message.content]
     yield from spoken
@@ -317,15 +315,6 @@ def _content(grader: str, view: OfflineOpinion) -> dict[str, Any]:
     if view.evidence:
         ruling["evidence"] = list(view.evidence)
     return {**ruling, "explanation": view.reason, "confidence": view.confidence, **view.details}
-
-
-def _note_injections(view: Judgment, set_aside: tuple[str, ...]) -> Judgment:
-    if not set_aside or isinstance(view, NoOpinion):
-        return view
-    note = f"{view.reason} Set aside, for it speaks to the judge: “{set_aside[0]}”."
-    return OfflineOpinion(
-        value=view.value, confidence=view.confidence, reason=note, evidence=view.evidence, details=view.details
-    )
 
 
 def _answer_context(case: Case) -> AnswerContext:

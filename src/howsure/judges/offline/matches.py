@@ -111,8 +111,10 @@ class ShortAnswer(Struct, frozen=True):
 
 
 def read_short_answer(question: str, answer: str) -> ShortAnswer:
-    asked, sentences = comparable_words(question), split_sentences(answer)
-    return ShortAnswer(asked, answer, sentences, comparable_words(answer), bare_answer(asked, sentences))
+    question_words, sentences = comparable_words(question), split_sentences(answer)
+    return ShortAnswer(
+        question_words, answer, sentences, comparable_words(answer), bare_answer(question_words, sentences)
+    )
 
 
 def match_in_sentence(kind: MatchKind, sentence: Sentence, start: int, end: int) -> Match:
@@ -154,15 +156,12 @@ def match_contained(expected: Words, answer: ShortAnswer) -> Match | None:
             best = match_in_sentence(MatchKind.CONTAINED, sentence, *found)
             if best.share == 1:
                 break
-    if best is not None and best.share and _is_guess_list(answer):
-        return Match(MatchKind.ONE_OF_SEVERAL, 0.5, best.quote)
+    if best is not None and best.share:
+        # In a bare list of many short names one is bound to be right.
+        entries = [entry for entry in _LISTED.split(answer.text) if entry.strip()]
+        if len(entries) >= MANY and all(len(entry.split()) <= 4 for entry in entries):
+            return Match(MatchKind.ONE_OF_SEVERAL, 0.5, best.quote)
     return best
-
-
-def _is_guess_list(answer: ShortAnswer) -> bool:
-    """A bare list of many short names, one of which is bound to be right."""
-    entries = [entry for entry in _LISTED.split(answer.text) if entry.strip()]
-    return len(entries) >= MANY and all(len(entry.split()) <= 4 for entry in entries)
 
 
 def match_name(expected: Words, answer: ShortAnswer) -> Match | None:
@@ -226,21 +225,21 @@ def match_shorter(expected: Words, answer: ShortAnswer) -> Match | None:
     project`."""
     if denies(answer.words) != denies(expected) or _another_place(expected, answer.words):
         return None
-    wanted = content_words(strip_titles(expected))
-    for stated in (content_words(strip_titles(answer.words)), _undated(answer.bare, wanted)):
-        said = (join_words(stated),) if join_words(stated) in wanted else stated
-        if not said or not _in_order(said, wanted, "and" in expected) or _another_place(expected, said):
+    targets = content_words(strip_titles(expected))
+    for stated in (content_words(strip_titles(answer.words)), _undated(answer.bare, targets)):
+        words = (join_words(stated),) if join_words(stated) in targets else stated
+        if not words or not _in_order(words, targets, "and" in expected) or _another_place(expected, words):
             continue
-        if (share := _share(said, wanted, answer.question)) >= HALF:
+        if (share := _share(words, targets, answer.question)) >= HALF:
             return Match(MatchKind.SHORTER, share, answer.text)
     return None
 
 
-def _undated(said: Words, wanted: Words) -> Words:
+def _undated(words: Words, targets: Words) -> Words:
     """The words without figures and months that accompany a name (`Michelangelo between 1508 and 1512`)."""
-    if any(map(is_number, wanted)):
-        return said
-    return tuple(word for word in said if not is_number(word) and word not in MONTHS)
+    if any(map(is_number, targets)):
+        return words
+    return tuple(word for word in words if not is_number(word) and word not in MONTHS)
 
 
 def match_shorter_thing(expected: Words, answer: ShortAnswer) -> Match | None:
@@ -249,17 +248,17 @@ def match_shorter_thing(expected: Words, answer: ShortAnswer) -> Match | None:
     if found is None:
         return None
     *_, head = content_words(expected)
-    kept = head in word_list("light") or _has_form_of(head, answer.words) or _has_form_of(head, answer.question)
-    return found if kept else None
+    has_head = head in word_list("light") or _has_form_of(head, answer.words) or _has_form_of(head, answer.question)
+    return found if has_head else None
 
 
-def _share(said: Words, wanted: Words, question: Words) -> float:
+def _share(words: Words, targets: Words, question: Words) -> float:
     """How much of what the question leaves open is said. Particles of names, and words that only classify a thing,
     count when there is nothing else."""
-    new = [word for word in wanted if word not in question] or list(wanted)
+    new = [word for word in targets if word not in question] or list(targets)
     heavy = [word for word in new if word not in word_list("light") and word not in PARTICLES]
-    telling = heavy if any(_has_form_of(word, said) for word in heavy) else new
-    return _weight(word for word in telling if any(same_word(word, other) for other in said)) / _weight(telling)
+    telling = heavy if any(_has_form_of(word, words) for word in heavy) else new
+    return _weight(word for word in telling if any(same_word(word, other) for other in words)) / _weight(telling)
 
 
 def _another_place(expected: Words, stated: Words) -> bool:
@@ -272,10 +271,10 @@ def _weight(words: Iterable[str]) -> float:
     return sum(LIGHT_WEIGHT if word in word_list("light") else 1.0 for word in words)
 
 
-def _in_order(said: Words, wanted: Words, free: bool) -> bool:
+def _in_order(words: Words, targets: Words, free: bool) -> bool:
     """Every word said is one of the expected ones, and three or more keep their order (`man bites dog` is another
     story) unless they are a list."""
-    places = [next((at for at, other in enumerate(wanted) if same_word(word, other)), None) for word in said]
+    places = [next((at for at, other in enumerate(targets) if same_word(word, other)), None) for word in words]
     known = [place for place in places if place is not None]
     return len(known) == len(places) and (free or len(known) < 3 or known == sorted(known))
 
@@ -284,8 +283,8 @@ def match_overlap(expected: Words, answer: ShortAnswer) -> Match | None:
     """The share of the expected words that one sentence uses, in any form, beyond those of the question."""
     if _another_place(expected, answer.words) or _another_place(expected, answer.bare):
         return None
-    wanted = list(dict.fromkeys(content_words(expected)))
-    new = [word for word in wanted if not _has_form_of(word, answer.question)] or wanted
+    targets = list(dict.fromkeys(content_words(expected)))
+    new = [word for word in targets if not _has_form_of(word, answer.question)] or targets
     if any(map(is_number, new)) and not any(map(is_number, answer.words)):
         return None
     # The order of a list is free.
@@ -308,17 +307,17 @@ def _same_word_or_family(one: str, other: str) -> bool:
     return same_word(one, other) or same_family(one, other)
 
 
-def _shared(wanted: Sequence[str], sentence: Sentence, free: bool) -> Match:
+def _shared(targets: Sequence[str], sentence: Sentence, free: bool) -> Match:
     places = {
         word: at
-        for word in wanted
+        for word in targets
         for at, said in reversed(list(enumerate(sentence.words)))
         if _same_word_or_family(word, said)
     }
-    share = _weight(places) / _weight(wanted)
+    share = _weight(places) / _weight(targets)
     # The same words in another order may say the opposite (who paid whom); another figure is another answer.
     ordered = free or len(places) < 3 or list(places.values()) == sorted(places.values())
-    figures = all(word in places for word in wanted if is_number(word))
+    figures = all(word in places for word in targets if is_number(word))
     return Match(MatchKind.OVERLAP, share if ordered and figures else share * 0.6, sentence.text)
 
 
@@ -343,8 +342,9 @@ def match_date(expected: Words, answer: ShortAnswer) -> Match | None:
 def _match_days(expected: Words, stated: Sequence[tuple[Dated, Sentence]]) -> Match:
     fits: list[DateFit] = []
     matches: list[Match] = []
-    for wanted in find_dates(expected):
-        best, (_, start, end), sentence = _best_date(wanted, stated)
+    for target in find_dates(expected):
+        compared = [(compare_dates(target, dated[0]), dated, sentence) for dated, sentence in stated]
+        best, (_, start, end), sentence = min(compared, key=lambda each: _ORDER.index(each[0]))
         fits.append(best)
         matches.append(match_in_sentence(MatchKind.DATE, sentence, start, end))
     if DateFit.CONFLICT in fits:
@@ -370,29 +370,20 @@ def _match_span(expected: Words, answer: ShortAnswer, stated: Sequence[tuple[Dat
     return None
 
 
-def _best_date(wanted: PartialDate, stated: Sequence[tuple[Dated, Sentence]]) -> tuple[DateFit, Dated, Sentence]:
-    fits = [(compare_dates(wanted, found[0]), found, sentence) for found, sentence in stated]
-    return min(fits, key=lambda each: _ORDER.index(each[0]))
-
-
-def _counted(expected: Words, question: Words) -> frozenset[str]:
-    """The words that may stand next to the number: the question's, and what it asks to count."""
-    asks = "how" in question and not _MANY.isdisjoint(question)
-    counted = expected[1:] if asks and is_number(expected[0]) and len(expected) <= 4 else ()
-    return frozenset(question) | frozenset(word for word in counted if not is_number(word))
-
-
 def match_number(expected: Words, answer: ShortAnswer) -> Match | None:
-    """Where a number is expected, numbers decide."""
-    if not is_quantities(expected, _counted(expected, answer.question)):
+    """Where a number is expected, numbers decide. Next to it may stand words of the question, and what is counted."""
+    asks = "how" in answer.question and not _MANY.isdisjoint(answer.question)
+    counted = expected[1:] if asks and is_number(expected[0]) and len(expected) <= 4 else ()
+    beside = frozenset(answer.question) | frozenset(word for word in counted if not is_number(word))
+    if not is_quantities(expected, beside):
         return None
     named = frozenset(answer.question) - frozenset(expected)
     if not any(map(is_number, answer.words)):
         return None
-    wanted, ranges = find_quantities(expected), find_ranges(expected)
+    targets, ranges = find_quantities(expected), find_ranges(expected)
     for sentence in answer.sentences:
         for quantity, place in locate_quantities(sentence.words):
             inside = any(low <= quantity.value <= high for low, high in ranges)
-            if sentence.words[place] not in named and (inside or any(agrees(each, quantity) for each in wanted)):
+            if sentence.words[place] not in named and (inside or any(agrees(each, quantity) for each in targets)):
                 return match_in_sentence(MatchKind.NUMBER, sentence, place, place + 1)
     return Match(MatchKind.OTHER_NUMBER)

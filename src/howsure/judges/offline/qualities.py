@@ -13,14 +13,7 @@ from msgspec import Struct
 
 from howsure.judges.offline.lexicon import Words
 from howsure.judges.offline.opinions import Judgment, NoOpinion, OfflineOpinion
-from howsure.judges.offline.sentences import (
-    Sentence,
-    comparable_words,
-    content_words,
-    denies,
-    refuses,
-    split_sentences,
-)
+from howsure.judges.offline.sentences import Sentence, comparable_words, content_words, denies, refuses, split_sentences
 from howsure.judges.offline.words import coded_share, is_code, is_number, root
 
 _DOUBLED = re.compile(r"\b(\w{2,})\s+\1\b", re.IGNORECASE)
@@ -140,10 +133,10 @@ def _is_string_of_figures(words: Words) -> bool:
     return figures > FIGURES and figures > len(words) / 2
 
 
-def _is_copied(sentence: Words, given: Words) -> bool:
+def _is_copied(sentence: Words, context: Words) -> bool:
     if len(sentence) < RUN:
         return False
-    runs = {given[start : start + RUN] for start in range(len(given) - RUN + 1)}
+    runs = {context[start : start + RUN] for start in range(len(context) - RUN + 1)}
     copied: set[int] = set()
     for start in range(len(sentence) - RUN + 1):
         if sentence[start : start + RUN] in runs:

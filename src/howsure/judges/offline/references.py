@@ -67,8 +67,8 @@ def is_long(reference: str) -> bool:
 
 def judge_coverage(question: str, reference: str, answer: str) -> Judgment:
     """The share of the reference that the answer covers, as an opinion where it is clear."""
-    asked = {root(word) for word in comparable_words(question)}
-    statements = list(_statements(split_sentences(reference), split_sentences(answer), asked))
+    question_roots = {root(word) for word in comparable_words(question)}
+    statements = list(_statements(split_sentences(reference), split_sentences(answer), question_roots))
     total = sum(statement.weight for statement in statements)
     if not total:
         return NoOpinion("the reference says nothing beyond the question")
@@ -81,31 +81,29 @@ def judge_coverage(question: str, reference: str, answer: str) -> Judgment:
         )
     if UNSURE[0] < share < UNSURE[1]:
         return NoOpinion(f"the answer covers {share:.0%} of a long reference by its words, which decides nothing")
-    if share <= UNSURE[0] and _may_summarize(answer, reference, asked):
+    # Nearly all of the answer's own words stand in the reference: it may be a summary.
+    own = _roots(content_words(comparable_words(answer))) - question_roots
+    shared = own & _roots(comparable_words(reference))
+    if share <= UNSURE[0] and own and len(shared) >= IN_LINE * len(own):
         return NoOpinion("the answer says little, all of it in the words of the reference")
+    best = max(statements, key=lambda statement: statement.weight * statement.share)
     return OfflineOpinion(
         value=round(share, 3),
         confidence=0.7,
         reason=f"The answer covers {share:.0%} of the reference's statements by their telling words.",
-        evidence=tuple(_evidence(statements)),
+        evidence=(best.text,) if best.share > NOTHING else (),
         details={"statements": len(statements)},
     )
 
 
-def _may_summarize(answer: str, reference: str, asked: set[str]) -> bool:
-    """Nearly all of the answer's own words stand in the reference: it may be a summary."""
-    said = _roots(content_words(comparable_words(answer))) - asked
-    return bool(said) and len(said & _roots(comparable_words(reference))) >= IN_LINE * len(said)
-
-
 def _statements(
-    reference: Sequence[Sentence], answer: Sequence[Sentence], asked: set[str]
+    reference: Sequence[Sentence], answer: Sequence[Sentence], question_roots: set[str]
 ) -> Iterable[ReferenceStatement]:
     windows = [
         _roots([*one.words, *other.words]) for one, other in zip(answer, (*answer[1:], *answer[-1:]), strict=True)
     ]
     for sentence in reference:
-        weights = {root(word): _weight(word, asked) for word in content_words(sentence.words)}
+        weights = {root(word): _weight(word, question_roots) for word in content_words(sentence.words)}
         total = sum(weights.values())
         found = max(
             (sum(weight for each, weight in weights.items() if each in window) for window in windows), default=0.0
@@ -114,9 +112,9 @@ def _statements(
             yield ReferenceStatement(sentence.text, total, found / total)
 
 
-def _weight(word: str, asked: set[str]) -> float:
+def _weight(word: str, question_roots: set[str]) -> float:
     """Figures and long words tell more than short ones; words of the question tell almost nothing."""
-    if root(word) in asked:
+    if root(word) in question_roots:
         return COMMON
     return TELLING if is_number(word) else min(len(word), 10) / 8
 
@@ -132,12 +130,6 @@ def _rescale(share: float) -> float:
 def _opening(text: str) -> str:
     words: Words = comparable_words(text[:80])
     return words[0] if words and words[0] in ("yes", "no") else ""
-
-
-def _evidence(statements: Sequence[ReferenceStatement]) -> Iterable[str]:
-    best = max(statements, key=lambda statement: statement.weight * statement.share)
-    if best.share > NOTHING:
-        yield best.text
 
 
 _MATCHERS = (
@@ -204,9 +196,9 @@ def _is_elsewhere(expected: str, form: str, answer: str) -> bool:
     if form is expected or not expected.startswith(f"{form}, "):
         return False
     after = re.search(re.escape(form) + r",? +(\w+)( \w+)?", answer, re.IGNORECASE)
-    wanted = comparable_words(expected[len(form) :])
+    target = comparable_words(expected[len(form) :])
     stated = [comparable_words(after[1]), comparable_words(after[0][len(form) :])] if after else []
-    return any(relate_places(wanted, place) is PlaceRelation.ELSEWHERE for place in stated)
+    return any(relate_places(target, place) is PlaceRelation.ELSEWHERE for place in stated)
 
 
 def _matchers(form: str, who: bool) -> Sequence[Callable[[Words, ShortAnswer], Match | None]]:
@@ -309,10 +301,6 @@ def _judge_short(question: str, references: Sequence[str], answer: str) -> Judgm
         return OfflineOpinion(value=0.0, confidence=0.9, reason="The answer declines to answer.", evidence=(answer,))
     if not found.share and all(_other_script(reference, answer) for reference in references):
         return NoOpinion("the reference and the answer are written in different scripts")
-    return _opinion(found, references)
-
-
-def _opinion(found: Match, references: Sequence[str]) -> OfflineOpinion:
     value, confidence = _value(found)
     expected = " or ".join(f"“{reference}”" for reference in references[:3])
     return OfflineOpinion(
@@ -334,8 +322,8 @@ def _value(found: Match) -> tuple[float, float]:
 
 def _echoes(short: ShortAnswer) -> bool:
     """The answer only repeats the question, and repeats nearly all of it."""
-    said, wanted = set(content_words(short.words)), set(content_words(short.question))
-    return len(wanted) > 2 and said <= wanted and len(said) >= 0.8 * len(wanted)
+    answer_words, question_words = set(content_words(short.words)), set(content_words(short.question))
+    return len(question_words) > 2 and answer_words <= question_words and len(answer_words) >= 0.8 * len(question_words)
 
 
 def _other_script(reference: str, answer: str) -> bool:
@@ -356,10 +344,9 @@ def _judge_yes_or_no(references: Sequence[str], short: ShortAnswer) -> Judgment:
     first = _first_word(short)
     if first not in YES | NO:
         return NoOpinion("yes or no is expected, and the answer does not begin with either")
-    wanted = {comparable_words(reference)[0] in YES for reference in references}
-    right = (first in YES) in wanted
+    expected = {comparable_words(reference)[0] in YES for reference in references}
     return OfflineOpinion(
-        value=float(right),
+        value=float((first in YES) in expected),
         confidence=0.9,
         reason=f"Expected {references[0]!r}: the answer says {first!r}.",
         evidence=(short.text,),

@@ -68,15 +68,15 @@ def content_words(words: Sequence[str]) -> Words:
     return tuple([word for word in words if word not in small]) or tuple(words)
 
 
-def find_run(wanted: Sequence[str], words: Sequence[str]) -> tuple[int, int] | None:
+def find_run(run: Sequence[str], words: Sequence[str]) -> tuple[int, int] | None:
     """Where `wanted` stands as one run in `words`, ignoring plurals, a mistyped letter and word breaks."""
-    if not wanted:
+    if not run:
         return None
-    size = len(wanted)
+    size = len(run)
     for start in range(len(words) - size + 1):
-        if all(map(same_word, wanted, words[start : start + size])):
+        if all(map(same_word, run, words[start : start + size])):
             return start, start + size
-    return _unbroken(join_words(tuple(wanted)), words)
+    return _unbroken(join_words(tuple(run)), words)
 
 
 def _unbroken(wanted: str, words: Sequence[str]) -> tuple[int, int] | None:

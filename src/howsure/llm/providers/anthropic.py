@@ -11,7 +11,7 @@ from msgspec import Struct
 from howsure.llm.base import ModelReply, ModelRequest, ModelSpec, ProviderAddress
 from howsure.llm.messages import CallSettings, ChatMessage, FinishReason, ToolTurn
 from howsure.llm.providers.shared import enforced_schema, prompt_messages, result_of, result_text, without_none
-from howsure.model.transcript import Role, ToolCall, ToolResult, Usage
+from howsure.model.transcript import Role, ToolCall, Usage
 
 VERSION = "2023-06-01"
 #: The API requires a limit; this is ours where the caller gives none.
@@ -139,13 +139,12 @@ def _tool_turn(turn: ToolTurn) -> tuple[dict[str, Any], dict[str, Any]]:
         {"type": "tool_use", "id": id, "name": call.name, "input": call.arguments}
         for id, call in zip(ids, turn.tool_calls, strict=True)
     ]
-    results = [_result(id, result_of(call)) for id, call in zip(ids, turn.tool_calls, strict=True)]
+    results = [
+        {"type": "tool_result", "tool_use_id": id, "content": result_text(result, mark_failure=False)}
+        | ({"is_error": True} if result.failed else {})
+        for id, result in zip(ids, map(result_of, turn.tool_calls), strict=True)
+    ]
     return {"role": "assistant", "content": turn.echo or [*text, *calls]}, {"role": "user", "content": results}
-
-
-def _result(id: str, result: ToolResult) -> dict[str, Any]:
-    block = {"type": "tool_result", "tool_use_id": id, "content": result_text(result, mark_failure=False)}
-    return block | {"is_error": True} if result.failed else block
 
 
 def _content(message: ChatMessage) -> str | list[dict[str, Any]]:

@@ -107,7 +107,19 @@ class GoogleProvider:
         system = [{"text": message.content} for message in messages if message.role is Role.SYSTEM]
         if system:
             body["systemInstruction"] = {"parts": system}
-        config = _config(request, settings)
+        schema = enforced_schema(request, settings)
+        config = without_none(
+            temperature=settings.temperature,
+            maxOutputTokens=settings.max_tokens,
+            topP=settings.top_p,
+            seed=settings.seed,
+            stopSequences=settings.stop or None,
+            thinkingConfig=None if settings.effort is None else {"thinkingLevel": settings.effort},
+            responseLogprobs=None if settings.logprobs is None else True,
+            logprobs=settings.logprobs,
+            responseMimeType=None if schema is None else "application/json",
+            responseJsonSchema=schema,
+        )
         if config:
             body["generationConfig"] = config
         if request.tools:
@@ -145,22 +157,6 @@ class GoogleProvider:
         )
 
 
-def _config(request: ModelRequest, settings: CallSettings) -> dict[str, Any]:
-    schema = enforced_schema(request, settings)
-    return without_none(
-        temperature=settings.temperature,
-        maxOutputTokens=settings.max_tokens,
-        topP=settings.top_p,
-        seed=settings.seed,
-        stopSequences=settings.stop or None,
-        thinkingConfig=None if settings.effort is None else {"thinkingLevel": settings.effort},
-        responseLogprobs=None if settings.logprobs is None else True,
-        logprobs=settings.logprobs,
-        responseMimeType=None if schema is None else "application/json",
-        responseJsonSchema=schema,
-    )
-
-
 def _contents(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
     contents: list[dict[str, Any]] = []
     for message in messages:
@@ -176,18 +172,14 @@ def _contents(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
 def _tool_turn(turn: ToolTurn) -> tuple[dict[str, Any], dict[str, Any]]:
     """What they sent goes back as it came: calls are signed, and may not come back without the signature."""
     text = [{"text": turn.content}] if turn.content else []
-    calls = [{"functionCall": _identity(call) | {"args": call.arguments}} for call in turn.tool_calls]
-    results = [{"functionResponse": _identity(call) | {"response": _response(call)}} for call in turn.tool_calls]
+    calls, results = [], []
+    for call in turn.tool_calls:
+        identity = {"name": call.name} | ({"id": call.id} if call.id else {})
+        result = result_of(call)
+        response = {"error" if result.failed else "output": result.content}
+        calls.append({"functionCall": identity | {"args": call.arguments}})
+        results.append({"functionResponse": identity | {"response": response}})
     return {"role": "model", "parts": turn.echo or [*text, *calls]}, {"role": "user", "parts": results}
-
-
-def _identity(call: ToolCall) -> dict[str, Any]:
-    return {"name": call.name} | ({"id": call.id} if call.id else {})
-
-
-def _response(call: ToolCall) -> dict[str, Any]:
-    result = result_of(call)
-    return {"error" if result.failed else "output": result.content}
 
 
 def _usage(usage: GoogleUsage) -> Usage:

@@ -9,8 +9,15 @@ import msgspec
 from msgspec import Struct, field
 
 from howsure.llm.base import ModelReply, ModelRequest, ModelSpec, ProviderAddress, UnreadableReply
-from howsure.llm.messages import CallSettings, ChatMessage, FinishReason, TokenAlternative, TokenLogprob, ToolTurn
-from howsure.llm.providers.shared import enforced_schema, prompt_messages, result_of, result_text, without_none
+from howsure.llm.messages import CallSettings, ChatMessage, FinishReason, ToolTurn
+from howsure.llm.providers.shared import (
+    ReplyToken,
+    enforced_schema,
+    prompt_messages,
+    result_of,
+    result_text,
+    without_none,
+)
 from howsure.model.transcript import ToolCall, Usage
 
 FINISH = {"stop": FinishReason.STOP, "length": FinishReason.LENGTH}
@@ -33,12 +40,6 @@ class OllamaMessage(Struct):
     tool_calls: list[OllamaToolCall] | None = None
 
 
-class OllamaToken(Struct):
-    token: str
-    logprob: float
-    top_logprobs: list[OllamaToken] | None = None
-
-
 class OllamaReply(Struct):
     message: OllamaMessage
     model: str = ""
@@ -46,7 +47,7 @@ class OllamaReply(Struct):
     done_reason: str = "stop"
     prompt_eval_count: int | None = None
     eval_count: int | None = None
-    logprobs: list[OllamaToken] | None = None
+    logprobs: list[ReplyToken] | None = None
 
 
 _REPLY = msgspec.json.Decoder(OllamaReply)
@@ -115,7 +116,7 @@ class OllamaProvider:
             finish=FinishReason.TOOL_CALLS if calls and finish is FinishReason.STOP else finish,
             tool_calls=calls,
             echo={"thinking": reply.message.thinking} if calls and reply.message.thinking else None,
-            logprobs=tuple(map(_logprob, reply.logprobs)) if reply.logprobs else None,
+            logprobs=tuple(map(ReplyToken.read, reply.logprobs)) if reply.logprobs else None,
         )
 
 
@@ -142,8 +143,3 @@ def _tool_turn(turn: ToolTurn) -> list[dict[str, Any]]:
         for call in turn.tool_calls
     ]
     return [{"role": "assistant", "content": turn.content, "tool_calls": calls} | (turn.echo or {}), *results]
-
-
-def _logprob(token: OllamaToken) -> TokenLogprob:
-    alternatives = tuple(TokenAlternative(other.token, other.logprob) for other in token.top_logprobs or ())
-    return TokenLogprob(token.token, token.logprob, alternatives)

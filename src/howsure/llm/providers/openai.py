@@ -12,18 +12,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.llm.base import ModelReply, ModelRequest, ModelSpec, ProviderAddress, UnreadableReply
-from howsure.llm.messages import (
-    UNREAD_ARGUMENTS,
-    CallSettings,
-    ChatMessage,
-    FinishReason,
-    TokenAlternative,
-    TokenLogprob,
-    ToolTurn,
-    decode_arguments,
+from howsure.llm.messages import UNREAD_ARGUMENTS, CallSettings, ChatMessage, FinishReason, ToolTurn, decode_arguments
+from howsure.llm.providers.shared import (
+    ReplyToken,
+    enforced_schema,
+    prompt_messages,
+    result_of,
+    result_text,
+    without_none,
 )
-from howsure.llm.providers.shared import enforced_schema, prompt_messages, result_of, result_text, without_none
-from howsure.model.transcript import Tool, ToolCall, Usage
+from howsure.model.transcript import ToolCall, Usage
 
 AZURE_VERSION = "2024-10-21"
 NO_SETTINGS = CallSettings()
@@ -59,14 +57,8 @@ class OpenAiMessage(Struct):
     tool_calls: list[OpenAiToolCall] | None = None
 
 
-class OpenAiToken(Struct):
-    token: str
-    logprob: float
-    top_logprobs: list[OpenAiToken] | None = None
-
-
 class OpenAiLogprobs(Struct):
-    content: list[OpenAiToken] | None = None
+    content: list[ReplyToken] | None = None
 
 
 class OpenAiChoice(Struct):
@@ -127,20 +119,15 @@ class OpenAiProvider:
         finish = FINISH.get(choice.finish_reason or "stop", FinishReason.OTHER)
         calls = tuple(map(_tool_call, message.tool_calls)) if message.tool_calls else ()
         logprobs = choice.logprobs.content if choice.logprobs else None
+        text = message.refusal or "" if message.content is None else message.content
         return ModelReply(
-            text=message.refusal or ""
-            if message.content is None
-            else (
-                message.content
-                if isinstance(message.content, str)
-                else "".join(part.text or "" for part in message.content)
-            ),
+            text=text if isinstance(text, str) else "".join(part.text or "" for part in text),
             model=reply.model or "",
             usage=_usage(reply.usage) if reply.usage else Usage(),
             finish=FinishReason.REFUSED if message.refusal else finish,
             tool_calls=calls,
             echo=_echo(body, calls) if calls else None,
-            logprobs=tuple(map(_logprob, logprobs)) if logprobs else None,
+            logprobs=tuple(map(ReplyToken.read, logprobs)) if logprobs else None,
         )
 
 
@@ -203,7 +190,12 @@ def chat_fields(
     if (schema := enforced_schema(request, settings)) is not None:
         body["response_format"] = _response_format(schema)
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        no_parameters = {"type": "object", "properties": {}}
+        functions = (
+            {"name": tool.name, "description": tool.description, "parameters": tool.parameters or no_parameters}
+            for tool in request.tools
+        )
+        body["tools"] = [{"type": "function", "function": function} for function in functions]
     return body
 
 
@@ -241,14 +233,6 @@ def _tool_turn(turn: ToolTurn) -> list[dict[str, Any]]:
     message = {"role": "assistant", "content": turn.content or None, "tool_calls": written}
     results = [{"role": "tool", "tool_call_id": id, "content": result_text(result_of(call))} for id, call in calls]
     return [message | (turn.echo or {}), *results]
-
-
-def _tool(tool: Tool) -> dict[str, Any]:
-    parameters = tool.parameters or {"type": "object", "properties": {}}
-    return {
-        "type": "function",
-        "function": {"name": tool.name, "description": tool.description, "parameters": parameters},
-    }
 
 
 _FORMATS: dict[int, tuple[Mapping[str, Any], dict[str, Any]]] = {}
@@ -313,8 +297,3 @@ def _usage(usage: OpenAiUsage) -> Usage:
         cached_tokens=prompt.cached_tokens if prompt else None,
         thinking_tokens=thinking,
     )
-
-
-def _logprob(token: OpenAiToken) -> TokenLogprob:
-    alternatives = tuple(TokenAlternative(other.token, other.logprob) for other in token.top_logprobs or ())
-    return TokenLogprob(token.token, token.logprob, alternatives)

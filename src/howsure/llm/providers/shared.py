@@ -1,17 +1,30 @@
-"""What several providers need to write a body: tool results as text, the schema, messages that ask for a schema."""
+"""What several providers share: tool results as text, the schema, messages that ask for a schema, log-probabilities."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from howsure.llm.base import ModelRequest
-from howsure.llm.messages import CallSettings, ChatMessage
+from howsure.llm.messages import CallSettings, ChatMessage, TokenAlternative, TokenLogprob
 from howsure.model.transcript import Role, ToolCall, ToolResult
 
 #: What a model is told about a call that nobody answered: providers refuse a conversation with an open call.
 NOT_RUN = ToolResult(content="this call was noted, and not carried out", failed=True)
+
+
+class ReplyToken(Struct):
+    """A token with its log-probability, as OpenAI and Ollama write it."""
+
+    token: str
+    logprob: float
+    top_logprobs: list[ReplyToken] | None = None
+
+    def read(self) -> TokenLogprob:
+        alternatives = tuple(TokenAlternative(other.token, other.logprob) for other in self.top_logprobs or ())
+        return TokenLogprob(self.token, self.logprob, alternatives)
 
 
 def result_of(call: ToolCall) -> ToolResult:

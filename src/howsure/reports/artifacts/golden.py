@@ -86,7 +86,13 @@ async def write_golden(summary: Summary, results: AsyncIterable[Result], folder:
                     question.judged.setdefault(grade.name, []).append(grade)
                 for name, value in _numbers(grade).items():
                     question.numbers.setdefault(name, []).append(value)
-            conversations.append(_conversation(result))
+            # Further repeats of a question are numbered as the simulation dialect does.
+            recorded = result.transcript or BrokenRecording(reason=result_error(result) or "no transcript was kept")
+            case = replace(result.case, recorded=recorded)
+            if result.repeat > 1:
+                labels = {**case.labels, "repeat": str(result.repeat)}
+                case = replace(case, id=f"{case.id}#{result.repeat}", labels=labels)
+            conversations.append(case)
             log_file.write(log_entry(result))
             writer.writerow(_cells(run, result))
     interactions = raw / f"processed_interaction_{stamp}.jsonl"
@@ -105,15 +111,6 @@ def _questions(run: Run, cases: list[Case], raw: Path) -> list[Path]:
     except DatasetInvalid:
         return []
     return [path]
-
-
-def _conversation(result: Result) -> Case:
-    """The case with its transcript. Further repeats of a question are numbered as the simulation dialect does."""
-    recorded = result.transcript or BrokenRecording(reason=result_error(result) or "no transcript was kept")
-    if result.repeat == 1:
-        return replace(result.case, recorded=recorded)
-    labels = {**result.case.labels, "repeat": str(result.repeat)}
-    return replace(result.case, id=f"{result.case.id}#{result.repeat}", labels=labels, recorded=recorded)
 
 
 def _numbers(grade: Grade) -> dict[str, float]:
@@ -171,23 +168,19 @@ def _question(question: QuestionSummary) -> dict[str, Any]:
 def _judged(question: QuestionSummary, grades: list[Grade]) -> dict[str, Any]:
     scored = [grade for grade in grades if isinstance(grade, Score)]
     last = scored[-1] if scored else grades[-1]
-    given = {"prompt": "\n".join(user_turns(question.case.input)), "response": question.answer}
+    texts = {"prompt": "\n".join(user_turns(question.case.input)), "response": question.answer}
     return {
         "score": mean([grade.value for grade in scored]),
         "explanation": last.reason,
         "rubric_verdicts": last.details.get("rubric_verdicts", []),
         "error": None if scored else last.reason,
-        "input": {name: text[:INPUT_LENGTH] for name, text in given.items()},
+        "input": {name: text[:INPUT_LENGTH] for name, text in texts.items()},
     }
 
 
 def _cells(run: Run, result: Result) -> list[str | int]:
     graded = {
-        grade.name: {
-            "score": grade_value(grade),
-            "explanation": grade.reason,
-            "details": grade.details,
-        }
+        grade.name: {"score": grade_value(grade), "explanation": grade.reason, "details": grade.details}
         for grade in case_grades(result.grades)
     }
     return [
@@ -229,7 +222,11 @@ def _log_blocks(result: Result) -> Iterator[str]:
         yield from _log_tools(transcript.tool_calls)
     if grades := case_grades(result.grades):
         yield "### Metrics"
-        yield markdown_table(("metric", "score:", "explanation"), map(_log_grade, grades))
+        rows = []
+        for grade in grades:
+            score = format_number(grade.value) if isinstance(grade, Score) else grade_status(grade).replace("_", " ")
+            rows.append((escaped(grade.name), score, escaped(one_line(grade.reason, EXPLANATION_LENGTH))))
+        yield markdown_table(("metric", "score:", "explanation"), rows)
 
 
 def _log_tools(calls: tuple[ToolCall, ...]) -> Iterator[str]:
@@ -243,11 +240,6 @@ def _log_tools(calls: tuple[ToolCall, ...]) -> Iterator[str]:
     yield markdown_table(("tool", "arguments", "result"), rows)
     if len(calls) > SHOWN_TOOLS:
         yield f"{len(calls) - SHOWN_TOOLS:,} more calls are not shown."
-
-
-def _log_grade(grade: Grade) -> list[str]:
-    score = format_number(grade.value) if isinstance(grade, Score) else grade_status(grade).replace("_", " ")
-    return [escaped(grade.name), score, escaped(one_line(grade.reason, EXPLANATION_LENGTH))]
 
 
 def _is_number(value: object) -> bool:

@@ -154,8 +154,8 @@ def interval_strip(difference: Difference, half: float) -> IntervalStrip | None:
     if shares is None:
         return None
     low, middle, high = (round(50 + 50 * max(-half, min(half, share)) / half, 2) for share in shares)
-    told = difference.conclusion is not Conclusion.CANNOT_TELL
-    return IntervalStrip(low=low, width=round(max(high - low, 0.5), 2), tick=middle, told=told)
+    label = difference.conclusion is not Conclusion.CANNOT_TELL
+    return IntervalStrip(low=low, width=round(max(high - low, 0.5), 2), tick=middle, told=label)
 
 
 def _difference_row(difference: Difference, half: float) -> DifferenceRow:

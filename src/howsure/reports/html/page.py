@@ -273,11 +273,7 @@ def _source(name: str) -> str:
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=FunctionLoader(_source),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
+        loader=FunctionLoader(_source), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
     environment.filters |= {
         "inert": make_inert,

@@ -18,7 +18,7 @@ from howsure.config import DATABASE
 from howsure.errors import ConfigInvalid, InputError, NotFound
 from howsure.model.comparison import Comparison
 from howsure.model.run import Run
-from howsure.model.summary import GateRuling, Summary
+from howsure.model.summary import GateRuling
 from howsure.reports.atomic_files import atomic_text
 from howsure.reports.comparisons import comparison_sentence as compared_sentence
 from howsure.reports.pull_request import pull_request
@@ -74,8 +74,8 @@ async def _tip(folder: Path, ref: str) -> str:
     fetched = await git(folder, "fetch", "--no-tags", "--quiet", "origin", "--end-of-options", ref)
     if fetched.code == 0:
         return (await git(folder, "rev-parse", "FETCH_HEAD")).out
-    said = f" ({fetched.err.splitlines()[-1]})" if fetched.err else ""
-    raise NotFound(f"there is no branch or commit {ref!r} here{said}; check out the whole history (fetch-depth: 0)")
+    error = f" ({fetched.err.splitlines()[-1]})" if fetched.err else ""
+    raise NotFound(f"there is no branch or commit {ref!r} here{error}; check out the whole history (fetch-depth: 0)")
 
 
 async def head_name(folder: Path) -> str:
@@ -170,7 +170,11 @@ async def check_change(work: Workspace, request: CiRequest, forge: Forge | None,
     """Run both, compare, write and post. `RunStopped` where the change itself cannot be run."""
     check_outputs(work.kit, (request.report,))
     base = await _base(work, request, forge, say)
-    gates = request.gates or work.settings.gates or ((_regression(base, request),) if base else ())
+    gates = request.gates or work.settings.gates
+    if not gates and base:  # by default, the change must make nothing worse
+        before = request.base_run or base.name
+        quoted = f'"{before}"' if " " in before and '"' not in before else before
+        gates = (f"no_regression vs {quoted} by {MARGIN}",)
     name = (forge.head if forge else "") or await head_name(work.folder)
     say(f"howsure ci: {name} runs")
     code = await _run(
@@ -194,26 +198,18 @@ async def check_change(work: Workspace, request: CiRequest, forge: Forge | None,
                 file.write(text)
         except OSError as error:
             raise ConfigInvalid(f"--comment {request.comment}: cannot be written: {error.strerror}") from error
-        done = CiComment(text, " ".join(sentences) or run_sentence(summary), summary, comparison)
-    await write_reports(work, run.id, [request.report], baseline=base.id if base and done.comparison else "")
-    posted = await _post(request, forge, done.text, say)
+    await write_reports(work, run.id, [request.report], baseline=base.id if base and comparison else "")
+    posted = await _post(request, forge, text, say)
     return CiResult(
         code=code,
         run=run,
         base=base,
-        sentence=done.sentence,
-        gates=done.summary.gates,
+        sentence=" ".join(sentences) or run_sentence(summary),
+        gates=summary.gates,
         comment=request.comment,
         report=request.report,
         posted=posted,
     )
-
-
-def _regression(base: Run, request: CiRequest) -> str:
-    """The default gate: the change makes nothing worse."""
-    name = request.base_run or base.name
-    quoted = f'"{name}"' if " " in name and '"' not in name else name
-    return f"no_regression vs {quoted} by {MARGIN}"
 
 
 async def _base(work: Workspace, request: CiRequest, forge: Forge | None, say: Say) -> Run | None:
@@ -253,15 +249,6 @@ async def _run(work: Workspace, folder: Path, words: Sequence[str]) -> int:
     # In the environment: the address may hold a password, and the arguments of a program are visible to everybody.
     environ = {**os.environ, "HOWSURE_DATABASE_URL": where}
     return await run_program([sys.executable, "-m", "howsure", "run", *words], folder, environ)
-
-
-class CiComment(Struct, frozen=True):
-    """The text of the comment, and what it is made of."""
-
-    text: str
-    sentence: str
-    summary: Summary
-    comparison: Comparison | None
 
 
 async def _post(request: CiRequest, forge: Forge | None, text: str, say: Say) -> str:

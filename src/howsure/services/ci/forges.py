@@ -4,7 +4,7 @@ created the first time, rewritten after that."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.error import HTTPError, URLError
@@ -131,21 +131,17 @@ async def post_comment(forge: Forge, mark: str, text: str) -> str:
 
 
 def _post_comment(forge: Forge, mark: str, body: str) -> str:
-    for each in _comments(forge):
-        if str(each.get("body", "")).startswith(mark):
-            method, address = forge.one(each["id"])
-            _request(forge, method, address, {"body": body})
-            return "updated"
+    for page in range(1, MOST_PAGES + 1):
+        comments = _request(forge, "GET", f"{forge.comments}?per_page={PAGE}&page={page}")
+        for each in comments:
+            if str(each.get("body", "")).startswith(mark):
+                method, address = forge.one(each["id"])
+                _request(forge, method, address, {"body": body})
+                return "updated"
+        if len(comments) < PAGE:
+            break
     _request(forge, "POST", forge.comments, {"body": body})
     return "made"
-
-
-def _comments(forge: Forge) -> Iterator[dict[str, Any]]:
-    for page in range(1, MOST_PAGES + 1):
-        found = _request(forge, "GET", f"{forge.comments}?per_page={PAGE}&page={page}")
-        yield from found
-        if len(found) < PAGE:
-            return
 
 
 def _request(forge: Forge, method: str, address: str, body: dict[str, str] | None = None) -> Any:

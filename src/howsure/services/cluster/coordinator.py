@@ -113,19 +113,16 @@ class RateCoordinator:
             seconds=None if allowed.seconds is None else allowed.seconds - spending.spent.seconds,
         )
         if 0.0 in (lease.usd, lease.tokens):
-            return self._held_by_others(worker)
+            # The others may give something back; a worker that died never does.
+            since = self._waiting.setdefault(worker, self._clock())
+            if self._clock() - since < PATIENCE_SECONDS:
+                return BudgetLease(wait=ASK_AGAIN_SECONDS)
+            spent = f"{spending.spent.usd:.4f} USD, {spending.spent.tokens:,} tokens"
+            return BudgetLease(reached=f"the budget is spent ({spent}) or leased out")
         self._waiting.pop(worker, None)
         held.usd, held.tokens = lease.usd or 0.0, lease.tokens or 0.0
         self._accounts[worker] = held
         return lease
-
-    def _held_by_others(self, worker: str) -> BudgetLease:
-        """Ask the worker to wait: the others may give something back. A worker that died never does."""
-        since = self._waiting.setdefault(worker, self._clock())
-        if self._clock() - since < PATIENCE_SECONDS:
-            return BudgetLease(wait=ASK_AGAIN_SECONDS)
-        spent = self._spending.spent
-        return BudgetLease(reached=f"the budget is spent ({spent.usd:.4f} USD, {spent.tokens:,} tokens) or leased out")
 
     async def settle(self, worker: str, usd: float, tokens: float) -> None:
         """The worker is done: what it leased and did not use is free for others."""

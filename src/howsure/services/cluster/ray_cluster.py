@@ -87,8 +87,8 @@ class ClusterNode(Struct, frozen=True, kw_only=True):
 
     def holds(self, needs: Mapping[str, float]) -> int:
         """How many shards fit on it at once."""
-        asked = {name: amount for name, amount in needs.items() if amount > 0}
-        fits = [self.offers.get(OFFERED.get(name, name), 0.0) / amount for name, amount in asked.items()]
+        needed = {name: amount for name, amount in needs.items() if amount > 0}
+        fits = [self.offers.get(OFFERED.get(name, name), 0.0) / amount for name, amount in needed.items()]
         return int(min(fits) + 1e-9) if fits else 1
 
 
@@ -119,7 +119,7 @@ def shard_needs(settings: ClusterSettings, candidates: Sequence[CandidateRepeat]
     """The resources that a shard needs: the most that the settings, its target or one of its graders ask for."""
     requests: list[Mapping[str, float]] = [{"num_cpus": 1.0}] if "num_cpus" not in settings.resources else []
     requests.append(settings.resources)
-    parts: list[Any] = [each for lane in candidates for each in (lane.target, *lane.graders)]
+    parts: list[Any] = [each for one in candidates for each in (one.target, *one.graders)]
     for part in parts:
         requests += [settings.needs.get(part.name, {}), getattr(part, "resources", None) or {}]
     needs: dict[str, float] = {}

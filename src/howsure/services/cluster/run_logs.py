@@ -69,13 +69,10 @@ class RunLogs(Struct, frozen=True, kw_only=True):
 
     def write(self, traced: Sequence[bytes], recorded: Sequence[bytes]) -> None:
         for name, path, lines in (("--trace", self.trace, traced), ("--record-judge", self.record, recorded)):
-            if path and lines:
-                _appended(name, Path(path), b"".join(lines))
-
-
-def _appended(name: str, path: Path, lines: bytes) -> None:
-    try:
-        with path.open("ab") as file:
-            file.write(lines)
-    except OSError as error:
-        raise ConfigInvalid(f"{name} {path}: cannot be written: {error.strerror}") from error
+            if not path or not lines:
+                continue
+            try:
+                with Path(path).open("ab") as file:
+                    file.writelines(lines)
+            except OSError as error:
+                raise ConfigInvalid(f"{name} {Path(path)}: cannot be written: {error.strerror}") from error

@@ -304,15 +304,15 @@ def _picked_ranges(
     header = read_records(dataset.path)[0]
     growing, place, cases, taken = None, len(header), 0, 0
     for record, case in _read_along(dataset):
-        wanted = case is not None and matches(case, selection.filters)
-        if wanted and growing is None:
+        chosen = case is not None and matches(case, selection.filters)
+        if chosen and growing is None:
             growing = _RangeBuilder(number, header, place, cases)
         place += len(record)
         cases += case is not None
         if growing is None:
             continue
         growing.add(record, case is not None)
-        if wanted and case is not None:
+        if chosen and case is not None:
             growing.pick(case)
             taken += 1
         if len(growing.picks) == size or growing.read >= max(MOST, size) or growing.is_large or taken == limit:

@@ -10,7 +10,7 @@ import atexit
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +25,6 @@ from howsure.config import ServiceSettings, Settings
 from howsure.dialects.datasets import digest
 from howsure.engine.run import Attempt, run_attempts
 from howsure.errors import ConfigInvalid, HowsureError, InputError
-from howsure.model.case import Case
 from howsure.model.result import Result
 from howsure.model.run import DatasetPin, ModelSpending, Run
 from howsure.services.cluster.coordinator import BudgetLease, WorkerReport
@@ -143,7 +142,10 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
             store = await stack.enter_async_context(await work.store())
             budget = LeasedBudget(coordinator, worker) if config.budget else None
             leases, cache = WorkerLeases(coordinator, budget), SharedCache(coordinator) if config.caches else None
-            notes = WorkerLogs(_folder(stack, config), traces=config.traces, records=config.records)
+            # The folder of the logs until the coordinator has them: Ray ends workers without a warning.
+            logs = config.traces or config.records
+            folder = stack.enter_context(TemporaryDirectory(prefix="howsure-notes-")) if logs else ""
+            notes = WorkerLogs(Path(folder), traces=config.traces, records=config.records)
             request = pinned_request(
                 run,
                 budget=config.budget,
@@ -177,7 +179,8 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
         plan, run = self.plan, self.config.run
         near = shard_positions(shard, len(plan.candidates))
         done = await self.store.finished_positions(run.id, near) - set(again)
-        todo = _open_attempts(shard_cases(plan.cases, shard), plan, near[0], done)
+        every = ((case, candidate) for case in shard_cases(plan.cases, shard) for candidate in plan.candidates)
+        todo = (Attempt(at, *each) for at, each in enumerate(every, start=near[0]) if at not in done)
         left, made, unreached = near[1] - near[0] + 1 - len(done), 0, False
         async with aclosing(run_attempts(todo, plan.rules, concurrency=plan.concurrency, clock=utc_now)) as stream:
             async for batch in stream:
@@ -204,21 +207,6 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
             recorded=self.notes.recorded(batch),
         )
         await self.coordinator.report(done)
-
-
-def _folder(stack: AsyncExitStack, config: WorkerConfig) -> Path:
-    """The folder of the logs until the coordinator has them, if there are any: Ray ends workers without a warning."""
-    wanted = config.traces or config.records
-    return Path(stack.enter_context(TemporaryDirectory(prefix="howsure-notes-"))) if wanted else Path()
-
-
-def _open_attempts(cases: Sequence[Case], plan: Plan, first: int, done: Collection[int]) -> Iterator[Attempt]:
-    position = first
-    for case in cases:
-        for lane in plan.candidates:
-            if position not in done:
-                yield Attempt(position, case, lane)
-            position += 1
 
 
 T = TypeVar("T")
@@ -337,15 +325,12 @@ async def _check_machine(packed: bytes, coordinator: Any, token: str) -> Machine
         await PROCESS.context(packed, coordinator, token)
     except InputError as error:
         problems.append(str(error))
-    problems += _file_problems(WorkerConfig.unpacked(packed))
-    return MachineReport(machine=machine_id(), problems=tuple(dict.fromkeys(problems)))
-
-
-def _file_problems(config: WorkerConfig) -> list[str]:
+    config = WorkerConfig.unpacked(packed)
     pins = config.run.pins
     sizes = dict(zip(pins.datasets, config.sizes, strict=True)) if config.sizes else {}
     files = (*pins.datasets, *pins.responses, *pins.evals, *filter(None, [pins.criteria_from]))
-    return [problem for pin in files if (problem := _file_problem(pin, sizes.get(pin, 0)))]
+    problems += filter(None, (_file_problem(pin, sizes.get(pin, 0)) for pin in files))
+    return MachineReport(machine=machine_id(), problems=tuple(dict.fromkeys(problems)))
 
 
 def _file_problem(pin: DatasetPin, size: int) -> str:

@@ -59,19 +59,20 @@ def run_mismatches(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case
     """Everything that the runs do not share. `changed` are the cases of the same id that ask or expect something
     else."""
     checks = (_rubric, _judge, _simulator, _policy, _graders, _target)
-    found = (_test_set(changed), *(check(first, second) for check in checks))
-    return tuple(_bounded(each) for each in found if each is not None)
+    mismatches = [_test_set(changed), *(check(first, second) for check in checks)]
+    return tuple(
+        replace(each, changes=each.changes[:SHOWN_CHANGES], changes_left_out=len(each.changes) - SHOWN_CHANGES)
+        if len(each.changes) > SHOWN_CHANGES
+        else each
+        for each in mismatches
+        if each is not None
+    )
 
 
 def same_rules(first: Rubric | None, second: Rubric | None) -> dict[str, str]:
     """The rules that are the same on both sides, with their names: only these may be compared."""
     ones, others = _rules(first), _rules(second)
     return {id: rule.name for id, rule in ones.items() if others.get(id) == rule}
-
-
-def _bounded(each: Mismatch) -> Mismatch:
-    left = len(each.changes) - SHOWN_CHANGES
-    return each if left <= 0 else replace(each, changes=each.changes[:SHOWN_CHANGES], changes_left_out=left)
 
 
 def _test_set(changed: Sequence[tuple[Case, Case]]) -> Mismatch | None:

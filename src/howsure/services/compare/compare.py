@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.errors import NotFound, PlanRefused
 from howsure.model.case import World
-from howsure.model.comparison import Comparison, PairComparison, Side, VarianceComponents
+from howsure.model.comparison import Comparison, PairComparison, Side
 from howsure.model.run import Run
 from howsure.reports.figures import pluralize
 from howsure.services.compare.comparability import (
@@ -28,7 +29,6 @@ from howsure.services.compare.flips import find_flaky, find_flips
 from howsure.services.compare.pairs import (
     PairedUnits,
     RunColumns,
-    SideColumns,
     pair_clusters,
     pair_faces,
     pair_units,
@@ -96,19 +96,19 @@ def choose_sides(runs: Sequence[RunColumns], request: CompareRequest) -> SidePai
     """The pairs of sides that the request asks for."""
     if request.grouped:
         return _groups(runs[0], request)
-    if len(runs) == 1:
-        found = [_candidates(0, runs[0], 0, runs[0], request)]
-    else:
-        found = [_candidates(0, runs[0], place, run, request) for place, run in enumerate(runs) if place]
+    others = range(1, len(runs)) if len(runs) > 1 else (0,)
+    pairs = [_candidates(runs[0], other, runs[other], request) for other in others]
     return SidePairs(
-        versus=_named([each for one in found for each in one.versus]),
-        left_out=tuple(dict.fromkeys(each for one in found for each in one.left_out)),
+        versus=_named([each for one in pairs for each in one.versus]),
+        left_out=tuple(dict.fromkeys(each for one in pairs for each in one.left_out)),
     )
 
 
-def _candidates(one: int, first: RunColumns, other: int, second: RunColumns, request: CompareRequest) -> SidePairs:
+def _candidates(first: RunColumns, other: int, second: RunColumns, request: CompareRequest) -> SidePairs:
     ours, theirs = first.attempts.candidate_names, second.attempts.candidate_names
-    named = request.candidates or _shared(ours, theirs)
+    named = request.candidates or tuple((name, name) for name in ours if name in theirs)
+    if not request.candidates and len(ours) == len(theirs) == 1:
+        named = ((ours[0], theirs[0]),)  # whatever their names are
     if not named:
         raise PlanRefused(
             f"{_called(first)} has the candidates {_listed(ours)}, {_called(second)} has {_listed(theirs)}: "
@@ -117,22 +117,14 @@ def _candidates(one: int, first: RunColumns, other: int, second: RunColumns, req
     for name, known, run in [(pair[0], ours, first) for pair in named] + [(pair[1], theirs, second) for pair in named]:
         if name not in known:
             raise NotFound(f"{_called(run)} has no candidate {name!r}; it has {_listed(known)}")
-    left = [] if request.candidates else _lonely(first, {pair[0] for pair in named})
-    left += [] if request.candidates else _lonely(second, {pair[1] for pair in named})
-    made = [SidePair(first=(one, _side(first, a)), second=(other, _side(second, b))) for a, b in named]
-    return SidePairs(versus=tuple(made), left_out=tuple(left))
-
-
-def _shared(ours: Sequence[str], theirs: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Candidates of the same name; where each run has only one, these two whatever their names are."""
-    if len(ours) == len(theirs) == 1:
-        return ((ours[0], theirs[0]),)
-    return tuple((name, name) for name in ours if name in theirs)
-
-
-def _lonely(columns: RunColumns, used: set[str]) -> list[str]:
-    alone = [name for name in columns.attempts.candidate_names if name not in used]
-    return [f"candidate {name!r} of {_called(columns)} has no counterpart" for name in alone]
+    left_out = [
+        f"candidate {name!r} of {_called(columns)} has no counterpart"
+        for place, columns in enumerate(() if request.candidates else (first, second))
+        for name in columns.attempts.candidate_names
+        if name not in {pair[place] for pair in named}
+    ]
+    pairs = [SidePair(first=(0, _side(first, a)), second=(other, _side(second, b))) for a, b in named]
+    return SidePairs(versus=tuple(pairs), left_out=tuple(left_out))
 
 
 def _groups(columns: RunColumns, request: CompareRequest) -> SidePairs:
@@ -153,13 +145,12 @@ def _groups(columns: RunColumns, request: CompareRequest) -> SidePairs:
     if len(chosen) != 1 or not chosen <= set(names):
         raise PlanRefused(f"groups are compared for one candidate: --candidate NAME=NAME with one of {_listed(names)}")
     candidate = chosen.pop()
-    first = _side(columns, candidate, base)
-    made = [
-        SidePair(first=(0, first), second=(0, _side(columns, candidate, value))) for value in known if value != base
-    ]
+    first = (0, _side(columns, candidate, base))
+    others = [value for value in known if value != base]
+    pairs = [SidePair(first=first, second=(0, _side(columns, candidate, value))) for value in others]
     lacking = sum(label not in face.labels or request.pair not in face.labels for face in faces)
-    left = (f"{pluralize(lacking, 'case')} without {label} or {request.pair}",) if lacking else ()
-    return SidePairs(versus=tuple(made), left_out=left)
+    left_out = (f"{pluralize(lacking, 'case')} without {label} or {request.pair}",) if lacking else ()
+    return SidePairs(versus=tuple(pairs), left_out=left_out)
 
 
 def _side(columns: RunColumns, candidate: str, group: str = "") -> Side:
@@ -222,7 +213,10 @@ async def compare_stored(store: Store, request: CompareRequest) -> Comparison:
     # Slices are by the first run's cases: only its tags and labels are read.
     runs = await asyncio.gather(*(_columns(store, runs_found, place, request) for place in range(len(runs_found))))
     chosen = choose_sides(runs, request)
-    label = _cluster(runs_found, request)
+    label = request.cluster
+    if label is None:
+        explain = all(pin.dialect == World.EXPLAIN for run in runs_found for pin in run.pins.datasets)
+        label = SCENARIO if explain and not request.grouped else ""
     return Comparison(
         pairs=tuple([await _compared(store, runs, versus, request, label) for versus in chosen.versus]),
         unit=request.pair or "case",
@@ -233,32 +227,19 @@ async def compare_stored(store: Store, request: CompareRequest) -> Comparison:
     )
 
 
-async def _columns(store: Store, found: Sequence[Run], place: int, request: CompareRequest) -> RunColumns:
-    run, faced = found[place], not place
-    smaller = _much_smaller(found, place, request)
-    if smaller is not None:
-        own = await store.shared_cases(run.id, smaller.id)
-        known = {face.id: face for face in own.faces} if faced else {}
-        return RunColumns(run=run, attempts=own.attempts, measured=own.measured, faces=known, unread=own.others)
+async def _columns(store: Store, runs: Sequence[Run], place: int, request: CompareRequest) -> RunColumns:
+    run, faced = runs[place], not place
+    # Where the other of two runs is much smaller, only its cases are read. Runs with repeats are read whole: flaky
+    # cases are listed for all of them.
+    if len(runs) == 2 and not request.grouped and all(each.pins.request.repeat == 1 for each in runs):
+        other = runs[1 - place]
+        if run.counts.total > max(LARGE, MANY_TIMES * other.counts.total):
+            own = await store.shared_cases(run.id, other.id)
+            faces = {face.id: face for face in own.faces} if faced else {}
+            return RunColumns(run=run, attempts=own.attempts, measured=own.measured, faces=faces, unread=own.others)
     attempts, measured = await store.columns(run.id)
-    known = {face.id: face for face in await store.case_previews(run.id)} if faced else {}
-    return RunColumns(run=run, attempts=attempts, measured=measured, faces=known)
-
-
-def _much_smaller(found: Sequence[Run], place: int, request: CompareRequest) -> Run | None:
-    """The other of two runs, if it is so much smaller that only its cases need to be read. Runs with repeats are read
-    whole: flaky cases are listed for all of them."""
-    if len(found) != 2 or request.grouped or any(run.pins.request.repeat > 1 for run in found):
-        return None
-    other = found[1 - place]
-    return other if found[place].counts.total > max(LARGE, MANY_TIMES * other.counts.total) else None
-
-
-def _cluster(found: Sequence[Run], request: CompareRequest) -> str:
-    if request.cluster is not None:
-        return request.cluster
-    explain = all(pin.dialect == World.EXPLAIN for run in found for pin in run.pins.datasets)
-    return SCENARIO if explain and not request.grouped else ""
+    faces = {face.id: face for face in await store.case_previews(run.id)} if faced else {}
+    return RunColumns(run=run, attempts=attempts, measured=measured, faces=faces)
 
 
 async def _compared(
@@ -280,30 +261,22 @@ async def _compared(
     pins = runs[one].run.pins, runs[other].run.pins
     rules = same_rules(pins[0].rubric, pins[1].rubric)
     slices = () if request.grouped else request.by
-    own = {False: aligned.first, True: aligned.second}
-    repeated = (False, True) if any(pin.request.repeat > 1 for pin in pins) else ()
+    repeated = ((aligned.first, False), (aligned.second, True)) if any(pin.request.repeat > 1 for pin in pins) else ()
+    # Two groups of one run share their candidate: its noise is told once.
+    noisy = [(own.side, is_second) for own, is_second in repeated if not (own.side.group and is_second)]
+    noise = [await read_noise(store, side.run_id, side.candidate, second=is_second) for side, is_second in noisy]
+    flaky = [await find_flaky(store, own, second=is_second) for own, is_second in repeated]
     return PairComparison(
         first=first,
         second=second,
         verdict=verdict_difference(same, options),
         differences=test_family(same, compared_quantities(same, seen, slices, rules), options),
         flips=await find_flips(store, aligned, changed_ids(changed)),
-        unlike=(
-            ()
-            if runs[one].run.id == runs[other].run.id
-            else run_mismatches(runs[one].run.pins, runs[other].run.pins, changed)
-        ),
-        flaky=tuple([each for one in repeated for each in await find_flaky(store, own[one], second=one)]),
-        noise=tuple([each for one in repeated for each in await _noise(store, own[one], second=one)]),
+        unlike=() if runs[one].run.id == runs[other].run.id else run_mismatches(*pins, changed),
+        flaky=tuple(chain.from_iterable(flaky)),
+        noise=tuple(chain.from_iterable(noise)),
         notes=tuple(_notes(runs[one].run, runs[other].run, aligned)),
     )
-
-
-async def _noise(store: Store, own: SideColumns, *, second: bool) -> list[VarianceComponents]:
-    """The noise of the side's candidate. Two groups of one run share their candidate: its noise is told once."""
-    if own.side.group and second:
-        return []
-    return await read_noise(store, own.side.run_id, own.side.candidate, second=second)
 
 
 def _refuse_strangers(aligned: PairedUnits, request: CompareRequest) -> None:

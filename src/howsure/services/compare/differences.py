@@ -4,6 +4,7 @@ component, tag and slice as one family with adjusted p-values."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from msgspec import Struct
@@ -71,10 +72,11 @@ def test_family(
 ) -> tuple[Difference, ...]:
     """Compare every quantity, with p-values adjusted over all of them."""
     answers = [_answer(aligned, question, options) for question in questions]
-    told = [answer for answer in answers if answer.found is not None]
-    adjusted = dict(zip(map(id, told), holm([each.found.p_value for each in told if each.found]), strict=True))
+    adjusted = iter(holm([answer.found.p_value for answer in answers if answer.found is not None]))
+    p_values = [None if answer.found is None else next(adjusted) for answer in answers]
     return tuple(
-        replace(_concluded(answer, adjusted.get(id(answer))), adjusted=adjusted.get(id(answer))) for answer in answers
+        replace(_concluded(answer, p_value), adjusted=p_value)
+        for answer, p_value in zip(answers, p_values, strict=True)
     )
 
 
@@ -90,15 +92,14 @@ def compared_quantities(
             ComparedQuantity(
                 name=str(key[1]),
                 kind=DifferenceKind.RULE,
-                measuring=_joined([key]),
+                measuring=partial(grade_means, keys=[key]),
                 text=rules[key[1]],
             )
             for key in keys
             if key[1] is not None and key[1] in rules
         ),
         *_components(aligned, [key for key in keys if key[1] in rules]),
-        *_tags(previews),
-        *(question for label in dict.fromkeys((DIFFICULTY, *by)) for question in _slices(previews, label)),
+        *(quantity for label in dict.fromkeys((None, DIFFICULTY, *by)) for quantity in _slices(previews, label)),
     ]
 
 
@@ -111,7 +112,7 @@ def _grader(aligned: PairedUnits, key: Key) -> ComparedQuantity:
     return ComparedQuantity(
         name=key[0],
         kind=DifferenceKind.GRADER,
-        measuring=_joined([key]),
+        measuring=partial(grade_means, keys=[key]),
         scale=scale,
         direction=known[-1].direction,
         is_rate=scale == UNIT,
@@ -127,39 +128,22 @@ def _components(aligned: PairedUnits, keys: Sequence[Key]) -> Iterator[ComparedQ
     if len(scopes) < 2:
         return
     for scope, own in sorted(scopes.items()):
-        yield ComparedQuantity(name=scope, kind=DifferenceKind.COMPONENT, measuring=_joined(own))
+        yield ComparedQuantity(name=scope, kind=DifferenceKind.COMPONENT, measuring=partial(grade_means, keys=own))
 
 
-def _joined(keys: Sequence[Key]) -> UnitMeasure:
-    """The measure of one grader, or of several rules together."""
-    return lambda side: grade_means(side, keys)
-
-
-def _tags(previews: Sequence[CasePreview]) -> Iterator[ComparedQuantity]:
-    """The tags; one that every case has says nothing that the verdict does not say."""
+def _slices(previews: Sequence[CasePreview], label: str | None) -> Iterator[ComparedQuantity]:
+    """The values of a label; without one, the tags. What every case has says nothing that the verdict does not say."""
     places: dict[str, list[int]] = {}
     for place, preview in enumerate(previews):
-        for tag in preview.tags:
-            places.setdefault(tag, []).append(place)
-    for tag, own in sorted(places.items()):
+        labelled = [f"{label}={preview.labels[label]}"] if label in preview.labels else []
+        for name in preview.tags if label is None else labelled:
+            places.setdefault(name, []).append(place)
+    kind = DifferenceKind.TAG if label is None else DifferenceKind.SLICE
+    for name, own in sorted(places.items()):
         if len(own) < len(previews):
-            yield _slice(tag, DifferenceKind.TAG, own, len(previews))
-
-
-def _slices(previews: Sequence[CasePreview], label: str) -> Iterator[ComparedQuantity]:
-    places: dict[str, list[int]] = {}
-    for place, preview in enumerate(previews):
-        if (value := preview.labels.get(label)) is not None:
-            places.setdefault(value, []).append(place)
-    for value, own in sorted(places.items()):
-        if len(own) < len(previews):
-            yield _slice(f"{label}={value}", DifferenceKind.SLICE, own, len(previews))
-
-
-def _slice(name: str, kind: DifferenceKind, places: Sequence[int], total: int) -> ComparedQuantity:
-    among = np.zeros(total, np.bool_)
-    among[places] = True
-    return ComparedQuantity(name=name, kind=kind, measuring=verdict_means, among=among)
+            among = np.zeros(len(previews), np.bool_)
+            among[own] = True
+            yield ComparedQuantity(name=name, kind=kind, measuring=verdict_means, among=among)
 
 
 def _answer(aligned: PairedUnits, question: ComparedQuantity, options: DifferenceOptions) -> TestedDifference:

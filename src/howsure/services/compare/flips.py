@@ -131,7 +131,7 @@ def flakiness_source(results: Sequence[Result]) -> FlakinessSource:
         return FlakinessSource.UNKNOWN
     same: list[tuple[Transcript, set[Verdict]]] = []
     for each in decided:
-        known = next((ended for said, ended in same if same_conversation(said, each.transcript)), None)
+        known = next((ended for before, ended in same if same_conversation(before, each.transcript)), None)
         if known is not None:
             known.add(each.verdict)
         elif each.transcript is not None:

@@ -5,7 +5,7 @@ the user's side of a case takes the forms that formats know: one message, fixed 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, TypeGuard
 
 import msgspec
@@ -133,86 +133,65 @@ def opening_of(user_input: Input) -> str:
     return f"{context}\n\n{opening(user_input)}" if context else opening(user_input)
 
 
-def _reference_answer(reference: Json) -> Expectation | None:
-    single, several = reference.get("expected_response"), reference.get("acceptable_responses")
-    if _is_texts(several):
-        return ReferenceAnswer(answers=tuple(several))
-    return ReferenceAnswer(answers=(single,)) if isinstance(single, str) and single.strip() else None
-
-
-def _goal(reference: Json) -> Expectation | None:
-    text = reference["expected_behavior"]
-    return Goal(text=text) if isinstance(text, str) and text.strip() else None
-
-
-def _criteria(reference: Json) -> Expectation | None:
-    listed = reference["success_criteria"]
-    if not isinstance(listed, list) or not listed:
-        return None
-    texts = [
-        Criterion(id=text_id(one), text=one) if isinstance(one, str) else msgspec.convert(one, Criterion)
-        for one in listed
-    ]
-    return Criteria(criteria=tuple(texts))
-
-
-def _rubric(reference: Json) -> Expectation | None:
-    return msgspec.convert(reference["rubric"], WeightedCriteria)
-
-
-def _choice(reference: Json) -> Expectation | None:
-    choices = msgspec.convert(reference["choices"], tuple[Choice, ...])
-    return CorrectChoice(choices=choices, correct=msgspec.convert(reference["correct_choice_ids"], tuple[str, ...]))
-
-
-def _forbidden(reference: Json) -> Expectation | None:
-    names = reference["should_not_use_tools"]
-    return ForbiddenTools(names=tuple(names)) if _is_texts(names) else None
-
-
-def _contract(reference: Json) -> Expectation | None:
-    name = reference["expected_contract"]
-    return Contract(name=name) if isinstance(name, str) and name.strip() else None
-
-
-def _qualities(reference: Json) -> Expectation | None:
-    names, context = reference["required_evals"], reference.get("relevant_context", "")
-    return Qualities(names=tuple(names), relevant_context=context) if _is_texts(names) else None
-
-
 def _is_texts(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list) and bool(value) and all(isinstance(one, str) and one.strip() for one in value)
 
 
-REFERENCES: dict[str, tuple[tuple[str, ...], Callable[[Json], Expectation | None]]] = {
-    "expected_response": (("expected_response",), _reference_answer),
-    "acceptable_responses": (("acceptable_responses",), _reference_answer),
-    "expected_behavior": (("expected_behavior",), _goal),
-    "success_criteria": (("success_criteria",), _criteria),
-    "rubric": (("rubric",), _rubric),
-    "choices": (("choices", "correct_choice_ids"), _choice),
-    "should_not_use_tools": (("should_not_use_tools",), _forbidden),
-    "expected_contract": (("expected_contract",), _contract),
-    "required_evals": (("required_evals", "relevant_context"), _qualities),
-}
-"""Keys of `reference_data` that hold expectations for which golden has no field, and the keys that go with them."""
+REFERENCES = (
+    *("expected_response", "acceptable_responses", "expected_behavior", "success_criteria", "rubric"),
+    *("choices", "should_not_use_tools", "expected_contract", "required_evals"),
+)
+"""Keys of `reference_data` that hold expectations for which golden has no field."""
+COMPANIONS = {"choices": "correct_choice_ids", "required_evals": "relevant_context"}
+"""The keys that go with some of them."""
+
+
+def _read_expectation(key: str, reference: Json) -> Expectation | None:
+    """The expectation under this key; None, or an error, where there is none in it."""
+    value = reference[key]
+    match key:
+        case "rubric":
+            return msgspec.convert(value, WeightedCriteria)
+        case "choices":
+            correct = msgspec.convert(reference["correct_choice_ids"], tuple[str, ...])
+            return CorrectChoice(choices=msgspec.convert(value, tuple[Choice, ...]), correct=correct)
+        case "success_criteria" if isinstance(value, list) and value:
+            criteria = [
+                Criterion(id=text_id(one), text=one) if isinstance(one, str) else msgspec.convert(one, Criterion)
+                for one in value
+            ]
+            return Criteria(criteria=tuple(criteria))
+        case "expected_response" | "acceptable_responses":
+            single, several = reference.get("expected_response"), reference.get("acceptable_responses")
+            answers = several if _is_texts(several) else [single]
+            return ReferenceAnswer(answers=tuple(answers)) if _is_texts(answers) else None
+        case "expected_behavior" if _is_texts([value]):
+            return Goal(text=value)
+        case "expected_contract" if _is_texts([value]):
+            return Contract(name=value)
+        case "should_not_use_tools" if _is_texts(value):
+            return ForbiddenTools(names=tuple(value))
+        case "required_evals" if _is_texts(value):
+            return Qualities(names=tuple(value), relevant_context=reference.get("relevant_context", ""))
+        case _:
+            return None
 
 
 def _take_expectations(reference: Json) -> list[Expectation]:
     """Take the expectations out that a golden question holds under keys of its own."""
-    found: list[Expectation] = []
-    for key, (keys, read) in REFERENCES.items():
+    expectations: list[Expectation] = []
+    for key in REFERENCES:
         if key not in reference:
             continue
         try:
-            expectation = read(reference)
+            expectation = _read_expectation(key, reference)
         except (msgspec.ValidationError, ValueError, LookupError, TypeError):
             continue
         if expectation is not None:
-            found.append(expectation)
-            for one in keys:
+            expectations.append(expectation)
+            for one in (key, COMPANIONS.get(key, key)):
                 reference.pop(one, None)
-    return found
+    return expectations
 
 
 def as_reference_data(expectation: Expectation) -> Json:

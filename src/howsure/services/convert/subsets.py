@@ -265,23 +265,20 @@ def _repeated(datasets: Sequence[_Dataset]) -> list[set[int]]:
     """For each file, the places of cases that an earlier file has word for word."""
     seen: dict[str, bytes] = {}
     problems: list[Problem] = []
-    found: list[set[int]] = [set() for _ in datasets]
-    for dataset, places in zip(datasets, found, strict=True):
+    repeated: list[set[int]] = [set() for _ in datasets]
+    for dataset, places in zip(datasets, repeated, strict=True):
         known = set(seen)  # the dialect checks the ids inside one file
         for place, mark in enumerate(dataset.marks):
             alike = seen.setdefault(mark.id, mark.content) == mark.content
             if mark.id in known and alike:
                 places.add(place)
             elif not alike and dataset.dialect.name != REPEATING:
-                problems.append(_clash(mark.id, dataset.path))
+                message = f"the id {mark.id!r} stands for another case in an earlier file"
+                hint = "rename one of them"
+                problems.append(Problem(code="duplicate-id", message=message, file=str(dataset.path), hint=hint))
     if problems:
         raise DatasetInvalid(", ".join(str(dataset.path) for dataset in datasets), problems)
-    return found
-
-
-def _clash(id: str, path: Path) -> Problem:
-    message = f"the id {id!r} stands for another case in an earlier file"
-    return Problem(code="duplicate-id", message=message, file=str(path), hint="rename one of them")
+    return repeated
 
 
 def _open(path: Path, kit: Kit, by: str = "") -> _Dataset:
@@ -292,18 +289,15 @@ def _open(path: Path, kit: Kit, by: str = "") -> _Dataset:
     def look(case: Case) -> None:
         if not marks:
             labels.extend(sorted(case.labels))
-        marks.append(_mark(case, by))
+        question, number = question_of(case)
+        content = sha256(_encode((case.input, case.expectations, case.recorded, case.labels))).digest()
+        group = (*case.tags, NONE)[0] if by == TAG else case.labels.get(by, NONE) if by else NONE
+        marks.append(_CaseMark(case.id, question, number, group, content))
 
     report = validate(path, dialect, look)
     if report.problems:
         raise DatasetInvalid(str(path), report.problems)
     return _Dataset(original=OriginalFile(path, report.sha256), dialect=dialect, marks=marks, labels=labels)
-
-
-def _mark(case: Case, by: str) -> _CaseMark:
-    question, number = question_of(case)
-    content = sha256(_encode((case.input, case.expectations, case.recorded, case.labels))).digest()
-    return _CaseMark(case.id, question, number, _value(case, by), content)
 
 
 def _groups(dataset: _Dataset, by: str) -> dict[str, list[int]]:
@@ -313,12 +307,6 @@ def _groups(dataset: _Dataset, by: str) -> dict[str, list[int]]:
     if by and list(groups) == [NONE]:
         raise InputError(f"--by {by}: no case has one (labels: {', '.join(dataset.labels) or 'none'})")
     return groups
-
-
-def _value(case: Case, by: str) -> str:
-    if by == TAG:
-        return case.tags[0] if case.tags else NONE
-    return case.labels.get(by, NONE) if by else NONE
 
 
 def _shares(sizes: Mapping[str, int], count: int) -> dict[str, int]:

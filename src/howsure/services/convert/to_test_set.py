@@ -52,7 +52,7 @@ def to_test_set(case: Case) -> FittedCase:
         structs.replace(
             plain,
             input=user_input,
-            expectations=expected.made(),
+            expectations=tuple(expected.fitting()),
             world=World.TEST_SET,
             profile="",
             tools=None,
@@ -145,18 +145,15 @@ class _TestSetExpectations:
             self._losses.lost(field, "there is room for one expected outcome")
         self._goal = self._goal or text
 
-    def made(self) -> tuple[Expectation, ...]:
-        return tuple(self._each())
-
-    def _each(self) -> Iterable[Expectation]:
+    def fitting(self) -> Iterable[Expectation]:
         if self._criteria:
             texts = dict.fromkeys(self._criteria)
             yield Criteria(criteria=tuple(Criterion(id=text_id(text), text=text) for text in texts))
-        wanted = [name for name in self._tools if name not in self._forbidden]
-        if len(wanted) != len(self._tools):
+        allowed = [name for name in self._tools if name not in self._forbidden]
+        if len(allowed) != len(self._tools):
             self._losses.lost("expectations.tool_calls", "the tool is forbidden too")
-        if wanted:
-            yield ToolCalls(expected=tuple(ExpectedCall(name=name) for name in wanted), match=BY_NAME)
+        if allowed:
+            yield ToolCalls(expected=tuple(ExpectedCall(name=name) for name in allowed), match=BY_NAME)
         if self._forbidden:
             yield ForbiddenTools(names=tuple(dict.fromkeys(self._forbidden)))
         if self._goal.strip():

@@ -55,7 +55,10 @@ class GateUnit(Enum):
             case GateUnit.TOKENS:
                 return f"{value:,.0f} tokens"
             case GateUnit.CHANGE:
-                return f"{_signed(100 * value)} points"
+                points = 100 * value
+                if 0 < abs(points) < 0.05:
+                    return f"{points:+.2g} points"
+                return f"{points:+.1f} points" if points else "0.0 points"
             case GateUnit.CASES:
                 return f"{value:,.0f}"
             case GateUnit.POINTS:
@@ -68,12 +71,6 @@ def _percent(share: float) -> str:
     if text in ("0.0", "100.0") and share not in (0, 1):
         text = f"{100 * share:.3f}"
     return text.rstrip("0").rstrip(".")
-
-
-def _signed(points: float) -> str:
-    if 0 < abs(points) < 0.05:
-        return f"{points:+.2g}"
-    return f"{points:+.1f}" if points else "0.0"
 
 
 def interval_text(unit: GateUnit, interval: Interval) -> str:

@@ -80,8 +80,10 @@ def parts_named(name: str, run: Run, known: Sequence[str]) -> set[str]:
     return next((found for meaning in meanings if (found := meaning & set(known))), set())
 
 
-async def _chosen(store: Store, run: Run, wanted: Sequence[dict[str, tuple[str, ...]]]) -> dict[str, frozenset[str]]:
-    filters = {labels_key(labels): labels for labels in wanted if labels}
+async def _chosen(
+    store: Store, run: Run, filters_of_gates: Sequence[dict[str, tuple[str, ...]]]
+) -> dict[str, frozenset[str]]:
+    filters = {labels_key(labels): labels for labels in filters_of_gates if labels}
     found: dict[str, set[str]] = {key: set() for key in filters}
     if filters and all(key in TAGS for labels in filters.values() for key in labels):
         # Tags can be read without decoding whole cases.
@@ -209,10 +211,7 @@ class Evidence:
             whole = parts or whole
         made = self._observed("check" if whole[0].part_id is not None else "case")
         for position, outcome, _ in self._grades(whole, candidate, which):
-            if outcome in (PASSED, FAILED):
-                made.add(self.case_of[position], float(outcome == PASSED))
-            elif outcome in NO_VALUE:
-                made.miss(self.case_of[position])
+            self._add_outcome(made, position, outcome)
         return self._with_ungraded(made, candidate, which)
 
     def values(self, candidate: str, which: GateScope) -> tuple[Observations, Scale]:
@@ -229,16 +228,13 @@ class Evidence:
         """1 for each check of a rule or criterion that passed, 0 for each that failed."""
         meant = parts_named(which.part, self.run, self.columns.part_ids)
         if not meant:
-            raise UnknownInRun("rule or criterion", which.part, self._part_names())
+            rules = self.run.pins.rubric.rules if self.run.pins.rubric else ()
+            raise UnknownInRun("rule or criterion", which.part, [*self.columns.part_ids, *(one.name for one in rules)])
         made = self._observed("check")
         attempts = dict(self._attempts(candidate, which))
         for grade in self.columns.part_grades:
-            if grade.candidate != candidate or grade.part_id not in meant or grade.position not in attempts:
-                continue
-            if grade.outcome in (PASSED, FAILED):
-                made.add(self.case_of[grade.position], float(grade.outcome == PASSED))
-            elif grade.outcome in NO_VALUE:
-                made.miss(self.case_of[grade.position])
+            if grade.candidate == candidate and grade.part_id in meant and grade.position in attempts:
+                self._add_outcome(made, grade.position, grade.outcome)
         return self._with_ungraded(made, candidate, which)
 
     def seconds(self, candidate: str, which: GateScope) -> Observations:
@@ -254,9 +250,11 @@ class Evidence:
         priced = {toll.position: toll.usd for toll in self.columns.tolls if toll.usd is not None}
         return self._amounts(candidate, which, {**self._values_of(COST), **priced})
 
-    def pending(self, candidate: str) -> int:
-        known = self.summary.candidates.get(candidate)
-        return known.pending if known else 0
+    def _add_outcome(self, observed: Observations, position: int, outcome: str) -> None:
+        if outcome in (PASSED, FAILED):
+            observed.add(self.case_of[position], float(outcome == PASSED))
+        elif outcome in NO_VALUE:
+            observed.miss(self.case_of[position])
 
     def _observed(self, noun: str = "case") -> Observations:
         return Observations(noun, self.columns.scenarios)
@@ -318,14 +316,11 @@ class Evidence:
         return self._with_pending(made, candidate)
 
     def _with_pending(self, made: Observations, candidate: str) -> Observations:
-        for number in range(self.pending(candidate)):
+        counts = self.summary.candidates.get(candidate)
+        for number in range(counts.pending if counts else 0):
             made.miss(f"{PENDING}{number}")
         return made
 
     @cached_property
     def _any_grade(self) -> set[int]:
         return {position for each in self.columns.measured for position in each.positions}
-
-    def _part_names(self) -> list[str]:
-        rules = self.run.pins.rubric.rules if self.run.pins.rubric else ()
-        return [*self.columns.part_ids, *(rule.name for rule in rules)]

@@ -194,12 +194,9 @@ async def make_rulings(store: Store, summary: Summary, gates: Sequence[Gate]) ->
             ]
         except InputError as error:
             # What the run lacks is not the agent's fault: the gate cannot be decided.
-            found.append(replace(nothing_to_decide(_sentence(str(error))), expression=gate.expression))
+            text = f"{str(error)[:1].upper()}{str(error)[1:]}" + ("" if str(error).endswith((".", "?")) else ".")
+            found.append(replace(nothing_to_decide(text), expression=gate.expression))
     return tuple(found)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith((".", "?")) else ".")
 
 
 async def _rulings(store: Store, condition: GateCondition, evidence: Evidence) -> list[GateRuling]:

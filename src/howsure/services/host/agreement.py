@@ -107,15 +107,14 @@ def _measure(grades: Sequence[GradeWithLabels]) -> tuple[Agreement, dict[str, Ag
 
 
 def confusion_cells(grades: Sequence[GradeWithLabels]) -> list[ConfusionCell]:
-    return [_confusion_cell(grade) for grade in grades]
-
-
-def _confusion_cell(grade: GradeWithLabels) -> ConfusionCell:
-    people, judge = grade.people_passed, grade.passed
-    known = people is not None and judge is not None
-    index = (0 if people else 2) + (0 if judge else 1) if known else None
-    silent = judge is None and people is not None and grade.outcome is LabelOutcome.UNREADABLE
-    return ConfusionCell(grade.case_id, grade.grader, index, people if silent else None)
+    cells = []
+    for grade in grades:
+        people, judge = grade.people_passed, grade.passed
+        known = people is not None and judge is not None
+        index = (0 if people else 2) + (0 if judge else 1) if known else None
+        silent = judge is None and people is not None and grade.outcome is LabelOutcome.UNREADABLE
+        cells.append(ConfusionCell(grade.case_id, grade.grader, index, people if silent else None))
+    return cells
 
 
 def agreement_from_cells(cells: Sequence[ConfusionCell]) -> Agreement:

@@ -5,6 +5,7 @@ enough."""
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 from msgspec import Struct
@@ -69,8 +70,10 @@ def _covers(entry: str, name: str, address: Address | None, port: int | None) ->
     listed, listed_port = _split_port(entry.lower())
     if listed_port and str(port or "") != listed_port:
         return False
-    if address is not None and _in_network(listed, embedded_ipv4(address)):
-        return True
+    # An entry that is a name is no network.
+    with suppress(ValueError):
+        if address is not None and embedded_ipv4(address) in ip_network(listed, strict=False):
+            return True
     return bool(name) and (name == listed or (listed.startswith("*.") and name.endswith(listed[1:])))
 
 
@@ -83,10 +86,3 @@ def _split_port(entry: str) -> tuple[str, str]:
         host, _, port = entry.partition(":")
         return host, port
     return entry, ""
-
-
-def _in_network(listed: str, address: Address) -> bool:
-    try:
-        return address in ip_network(listed, strict=False)
-    except ValueError:
-        return False

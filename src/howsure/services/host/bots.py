@@ -30,14 +30,14 @@ async def bot_context(host: Host, bot_id: str, scope: AccessScope) -> Json:
     if scope.agent_ids is not None and bot_id not in scope.agent_ids:
         raise NotFound(f"there is no agent {bot_id}")
     try:
-        found = published_document(await host.store.documents.get(DocumentKind.AGENT, bot_id, within=scope))
+        bot = published_document(await host.store.documents.get(DocumentKind.AGENT, bot_id, within=scope))
     except NotFound:
         if not host.rules.bot_service:
             raise
-        found = await fetch_bot(host.rules, bot_id)
-        if scope.organization_id is not None and found.get("organization_id") != scope.organization_id:
+        bot = await fetch_bot(host.rules, bot_id)
+        if scope.organization_id is not None and bot.get("organization_id") != scope.organization_id:
             raise
-    return with_distinct_tools(found)
+    return with_distinct_tools(bot)
 
 
 async def described_version(host: Host, bot_id: str, scope: AccessScope) -> int | None:
@@ -58,13 +58,11 @@ async def fetch_bot(rules: ServiceSettings, bot_id: str) -> Json:
             ClientSession(timeout=ClientTimeout(total=TIMEOUT_SECONDS)) as session,
             session.get(address, headers=headers, allow_redirects=False) as response,
         ):
-            # The whole body, unless it is far larger than a description.
             body = bytearray()
             async for part in response.content.iter_any():
                 body += part
                 if len(body) > MAX_BYTES:
                     raise PlanRefused(f"the bot service's answer is larger than {MAX_BYTES} bytes")
-            body = bytes(body)
             status = response.status
     except (ClientError, TimeoutError, OSError):
         raise PlanRefused(f"the bot service cannot be reached for agent {bot_id}: try again later") from None
@@ -73,7 +71,7 @@ async def fetch_bot(rules: ServiceSettings, bot_id: str) -> Json:
     if status != 200:
         raise PlanRefused(f"the bot service answered {status} for agent {bot_id}")
     try:
-        return await asyncio.to_thread(_parse_bot, body, bot_id)
+        return await asyncio.to_thread(_parse_bot, bytes(body), bot_id)
     except (msgspec.DecodeError, UnicodeDecodeError, DatasetInvalid):
         raise PlanRefused(f"the bot service's answer for agent {bot_id} is not a description of it") from None
 

@@ -52,7 +52,11 @@ class FinishedConversation(Struct, frozen=True, kw_only=True):
 
 async def grade_conversation(host: Host, finished: FinishedConversation, scope: AccessScope) -> Json:
     """The EvaluationResult."""
-    criteria = (*finished.criteria, *await _test_set_criteria(host, finished.test_set_id, scope))
+    criteria = finished.criteria
+    if finished.test_set_id:
+        test_set = await host.store.documents.get(DocumentKind.TEST_SET, finished.test_set_id, within=scope)
+        expected = [item.get("expected", {}) for item in document_body(test_set).get("items", ())]
+        criteria += tuple(text for each in expected for text in each.get("success_criteria", ()))
     if not criteria:
         raise PlanRefused("there is nothing to hold the conversation against: give success_criteria or a test_set_id")
     request = await _run_request(host, finished, scope)
@@ -68,14 +72,6 @@ async def grade_conversation(host: Host, finished: FinishedConversation, scope: 
         return evaluation_result(run, replace(result, created_at=began, duration_ms=took))
 
 
-async def _test_set_criteria(host: Host, test_set_id: str, scope: AccessScope) -> list[str]:
-    if not test_set_id:
-        return []
-    test_set = await host.store.documents.get(DocumentKind.TEST_SET, test_set_id, within=scope)
-    expected = [item.get("expected", {}) for item in document_body(test_set).get("items", ())]
-    return [text for each in expected for text in each.get("success_criteria", ())]
-
-
 async def _run_request(host: Host, finished: FinishedConversation, scope: AccessScope) -> RunRequest:
     documents = host.store.documents
     rubric = agent = ""
@@ -85,8 +81,7 @@ async def _run_request(host: Host, finished: FinishedConversation, scope: Access
         try:
             agent = str(reference_to(await documents.get(DocumentKind.AGENT, finished.agent_id, within=scope)))
         except NotFound:
-            # There is no description of the agent: only its messages are judged.
-            agent = ""
+            agent = ""  # There is no description of the agent: only its messages are judged.
     return RunRequest(
         datasets=(),
         rubric=rubric,
@@ -122,18 +117,16 @@ def build_transcript(finished: FinishedConversation) -> Transcript:
     replies = [index for index, message in enumerate(messages) if message.role is Role.ASSISTANT]
     answer = messages[replies[-1]].content if replies else ""
     if finished.tool_calls:
-        calls = tuple(_tool_call(call) for call in finished.tool_calls)
+        calls: tuple[ToolCall, ...] = ()
+        for call in finished.tool_calls:
+            name, arguments = call.get("name") or call.get("tool_name"), call.get("arguments")
+            if not isinstance(name, str) or not name:
+                raise PlanRefused("tool_calls: every call needs a `name`")
+            result = ToolResult(content=call["result"]) if "result" in call else None
+            arguments = arguments if isinstance(arguments, dict) else {}
+            calls = (*calls, ToolCall(name=name, arguments=arguments, result=result))
         messages.insert(replies[-1] if replies else len(messages), Message(role=Role.ASSISTANT, tool_calls=calls))
     return Transcript(answer=answer, messages=tuple(messages))
-
-
-def _tool_call(call: Json) -> ToolCall:
-    name = call.get("name") or call.get("tool_name")
-    if not isinstance(name, str) or not name:
-        raise PlanRefused("tool_calls: every call needs a `name`")
-    arguments = call.get("arguments")
-    result = ToolResult(content=call["result"]) if "result" in call else None
-    return ToolCall(name=name, arguments=arguments if isinstance(arguments, dict) else {}, result=result)
 
 
 async def save_conversations(
@@ -144,27 +137,27 @@ async def save_conversations(
     if scope.agent_ids is not None and upload.agent_id not in scope.agent_ids:
         raise NotFound(f"there is no agent {upload.agent_id}")
     results = await _visible_results(host, list(dict.fromkeys(result_ids)), scope)
+
+    async def each_result() -> AsyncIterator[Result]:
+        for result in results:
+            yield result
+
     with TemporaryDirectory() as folder:
         dialect = host.work.kit.dialects[SIMULATION]
-        path = await stored_conversations(_each(results), dialect, Path(folder), "conversations")
+        path = await stored_conversations(each_result(), dialect, Path(folder), "conversations")
         content = await asyncio.to_thread(Path(path).read_bytes)
     dataset = replace(upload, content=content, name="conversations.jsonl", dialect=SIMULATION)
     return await host.store.documents.create(DocumentKind.DATASET, key, await check_upload(host, dataset), scope)
 
 
 async def _visible_results(host: Host, result_ids: list[str], scope: AccessScope) -> list[Result]:
-    found = await host.store.results_by_id(result_ids)
-    runs = {run_id: await host.store.run(run_id) for run_id in {run_id for run_id, _ in found}}
+    results = await host.store.results_by_id(result_ids)
+    runs = {run_id: await host.store.run(run_id) for run_id in {run_id for run_id, _ in results}}
     visible = [
-        result for run_id, result in found if scope.sees(runs[run_id].organization_id, runs[run_id].pins.agent_key)
+        result for run_id, result in results if scope.sees(runs[run_id].organization_id, runs[run_id].pins.agent_key)
     ]
     if len(visible) < len(result_ids):
         raise NotFound(f"{len(result_ids) - len(visible)} of {len(result_ids)} conversations are not there")
     if not visible:
         raise PlanRefused("there is no conversation to look at")
     return visible
-
-
-async def _each(results: Sequence[Result]) -> AsyncIterator[Result]:
-    for result in results:
-        yield result

@@ -53,7 +53,13 @@ async def _library_request(host: Host, demo: Demo, home: AccessScope) -> RunRequ
     if demo.dialect in READ_IN_PLACE:
         return request
     if demo.dialect != "test-set":
-        return replace(request, datasets=(await _save_dataset(host, demo, home),))
+        path = folder / demo.dataset
+        content = await asyncio.to_thread(path.read_bytes)
+        key = str(uuid5(ID_NAMESPACE, f"{home.home}|dataset|{demo.dialect}"))
+        upload = Upload(content=content, name=path.name, agent_id="", dialect=demo.dialect, author=AUTHOR, note=NOTE)
+        with suppress(Conflict):
+            await host.store.documents.create(DocumentKind.DATASET, key, await check_upload(host, upload), home)
+        return replace(request, datasets=(str(DocumentReference(DocumentKind.DATASET, key, 1)),))
     return replace(
         request,
         datasets=(await _save_document(host, DocumentKind.TEST_SET, folder / demo.dataset, home),),
@@ -69,13 +75,3 @@ async def _save_document(host: Host, kind: DocumentKind, path: Path, home: Acces
     with suppress(Conflict):
         await add_document(host, kind, DocumentChange(body=body, author=AUTHOR, note=NOTE), home, key)
     return str(DocumentReference(kind, key, 1))
-
-
-async def _save_dataset(host: Host, demo: Demo, home: AccessScope) -> str:
-    path = demo_folder() / demo.dataset
-    content = await asyncio.to_thread(path.read_bytes)
-    key = str(uuid5(ID_NAMESPACE, f"{home.home}|dataset|{demo.dialect}"))
-    upload = Upload(content=content, name=path.name, agent_id="", dialect=demo.dialect, author=AUTHOR, note=NOTE)
-    with suppress(Conflict):
-        await host.store.documents.create(DocumentKind.DATASET, key, await check_upload(host, upload), home)
-    return str(DocumentReference(DocumentKind.DATASET, key, 1))

@@ -3,7 +3,7 @@ by their ids where they have some, so that moving an element counts as a move an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -36,11 +36,8 @@ def body_differences(before: bytes, after: bytes) -> Iterator[DocumentDifference
     fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
     old, new = fields(before), fields(after)
     same = {name for name, text in old.items() if name in new and bytes(text) == bytes(new[name])}
-    return find_differences(_decode_fields(old, same), _decode_fields(new, same))
-
-
-def _decode_fields(fields: Mapping[str, msgspec.Raw], skipped: Collection[str]) -> dict[str, Any]:
-    return {name: msgspec.json.decode(text) for name, text in fields.items() if name not in skipped}
+    rest = [{name: msgspec.json.decode(text) for name, text in body.items() if name not in same} for body in (old, new)]
+    return find_differences(rest[0], rest[1])
 
 
 def find_differences(before: Any, after: Any, path: str = "") -> Iterator[DocumentDifference]:
@@ -48,8 +45,12 @@ def find_differences(before: Any, after: Any, path: str = "") -> Iterator[Docume
     if isinstance(before, dict) and isinstance(after, dict):
         yield from _compare_objects(before, after, path)
     elif _have_ids(before) and _have_ids(after):
-        yield from _compare_lists(before, after, path)
-    elif _differ(before, after):
+        old, new = ({_id(each): each for each in elements} for elements in (before, after))
+        yield from _compare_by_id(old, new, path)
+        if [key for key in old if key in new] != [key for key in new if key in old]:
+            yield DocumentDifference(path=path, kind=DocumentDifferenceKind.MOVED, before=list(old), after=list(new))
+    # In Python True equals 1; in JSON it does not.
+    elif isinstance(before, bool) is not isinstance(after, bool) or before != after:
         yield DocumentDifference(path=path, kind=DocumentDifferenceKind.CHANGED, before=before, after=after)
 
 
@@ -64,13 +65,6 @@ def _compare_objects(before: Mapping[str, Any], after: Mapping[str, Any], path: 
             yield from find_differences(before[name], after[name], field_path)
 
 
-def _compare_lists(before: Sequence[Any], after: Sequence[Any], path: str) -> Iterator[DocumentDifference]:
-    old, new = _by_id(before), _by_id(after)
-    yield from _compare_by_id(old, new, path)
-    if [key for key in old if key in new] != [key for key in new if key in old]:
-        yield DocumentDifference(path=path, kind=DocumentDifferenceKind.MOVED, before=list(old), after=list(new))
-
-
 def _compare_by_id(old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> Iterator[DocumentDifference]:
     for key in dict.fromkeys((*old, *new)):
         field_path = f"{path}[{key}]"
@@ -81,15 +75,6 @@ def _compare_by_id(old: Mapping[str, Any], new: Mapping[str, Any], path: str) ->
         elif msgspec.json.encode(old[key]) != msgspec.json.encode(new[key]):
             # Most entries are unchanged, and comparing bytes is fast; Python's `==` would treat True as 1.
             yield from find_differences(old[key], new[key], field_path)
-
-
-def _differ(before: Any, after: Any) -> bool:
-    """In Python True equals 1; in JSON it does not."""
-    return isinstance(before, bool) is not isinstance(after, bool) or bool(before != after)
-
-
-def _by_id(elements: Sequence[Any]) -> dict[str, Any]:
-    return {_id(each): each for each in elements}
 
 
 def _id(element: Any) -> str:

@@ -46,13 +46,12 @@ def is_reference(text: str) -> bool:
 
 
 def read_reference(text: str) -> DocumentReference:
-    found = _REFERENCE.fullmatch(text)
+    match = _REFERENCE.fullmatch(text)
     kinds = [kind.value for kind in DocumentKind]
-    if found is None or found["kind"] not in kinds:
+    if match is None or match["kind"] not in kinds:
         raise NotFound(f"{text!r} names no document; expected document:KIND/ID@VERSION, KIND one of {', '.join(kinds)}")
-    return DocumentReference(
-        DocumentKind(found["kind"]), found["id"], int(found["version"]) if found["version"] else None
-    )
+    version = int(match["version"]) if match["version"] else None
+    return DocumentReference(DocumentKind(match["kind"]), match["id"], version)
 
 
 def reference_to(document: Document) -> DocumentReference:
@@ -89,21 +88,19 @@ async def write_documents(
     async def file(text: str) -> str:
         if not is_reference(text):
             return text
-        wanted = read_reference(text)
-        document = await store.documents.get(wanted.kind, wanted.id, wanted.version, within=scope, deleted=True)
+        named = read_reference(text)
+        document = await store.documents.get(named.kind, named.id, named.version, within=scope, deleted=True)
         path = await asyncio.to_thread(document_path, document, folder)
         files[stored_path(path)] = text
         return str(path)
 
     async def far(address: str) -> list[str]:
         copies = folder.parent / "remote"
-        found = (
-            await asyncio.to_thread(fetch_files, address, copies)
-            if fetch
-            else [RemoteFile(address, copy_path(address, copies))]
-        )
-        files.update({stored_path(each.path): each.address for each in found})
-        return [str(each.path) for each in found]
+        remote = [RemoteFile(address, copy_path(address, copies))]
+        if fetch:
+            remote = await asyncio.to_thread(fetch_files, address, copies)
+        files.update({stored_path(each.path): each.address for each in remote})
+        return [str(each.path) for each in remote]
 
     datasets: list[str] = []
     for path in options.datasets:
@@ -129,7 +126,12 @@ def document_path(document: Document, folder: Path) -> Path:
     is_question_set = document.kind is DocumentKind.QUESTION_SET
     content = question_set_lines(document.name, document_body(document)) if is_question_set else file_content(document)
     shown = _UNSAFE.sub("-", document.name)[:60].strip("-.") or document.kind.value
-    path = folder / sha256(content).hexdigest()[:32] / (Path(shown).stem + _ending(document, content))
+    dialect = QUESTION_SET_DIALECT if is_question_set else document.edition.dialect
+    if dialect in ENDINGS or not dialect:
+        ending = ENDINGS.get(dialect, ".json")
+    else:
+        ending = ".jsonl" if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
+    path = folder / sha256(content).hexdigest()[:32] / f"{Path(shown).stem}{ending}"
     if path.is_file() and path.stat().st_size == len(content):
         return path
     try:
@@ -141,10 +143,3 @@ def document_path(document: Document, folder: Path) -> Path:
     except OSError as error:
         raise ConfigInvalid(f"{path.parent} cannot be written: {error.strerror}") from error
     return path
-
-
-def _ending(document: Document, content: bytes) -> str:
-    dialect = QUESTION_SET_DIALECT if document.kind is DocumentKind.QUESTION_SET else document.edition.dialect
-    if dialect in ENDINGS or not dialect:
-        return ENDINGS.get(dialect, ".json")
-    return ".jsonl" if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"

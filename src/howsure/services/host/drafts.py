@@ -147,7 +147,13 @@ def parse_object(text: str) -> Json:
 async def find_problems(host: Host, kind: DocumentKind, text: str, name: str = "", dialect: str = "") -> list[Problem]:
     """Every error and warning, in the order of the lines."""
     if kind is DocumentKind.DATASET:
-        return await _dataset_problems(host, text, name, dialect)
+        try:
+            await check_upload(host, Upload(content=text.encode(), name=name, dialect=dialect))
+        except DatasetInvalid as error:
+            return [replace(each, file="") for each in error.problems]
+        except InputError as error:
+            return [Problem(code="unknown-shape", message=hide_temporary_path(error))]
+        return []
     try:
         body = parse_object(text)
     except DatasetInvalid as error:
@@ -157,16 +163,6 @@ async def find_problems(host: Host, kind: DocumentKind, text: str, name: str = "
     lines = field_lines(text) if problems else {}
     located = [replace(each, line=line_of(lines, each.field), column=None, file="") for each in problems]
     return sorted(located, key=lambda each: (each.line or 0, each.level is Level.WARNING))
-
-
-async def _dataset_problems(host: Host, text: str, name: str, dialect: str) -> list[Problem]:
-    try:
-        await check_upload(host, Upload(content=text.encode(), name=name, dialect=dialect))
-    except DatasetInvalid as error:
-        return [replace(each, file="") for each in error.problems]
-    except InputError as error:
-        return [Problem(code="unknown-shape", message=hide_temporary_path(error))]
-    return []
 
 
 def hide_temporary_path(error: InputError) -> str:

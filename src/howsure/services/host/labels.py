@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -69,12 +68,12 @@ def grades_to_label(grades: Sequence[Grade]) -> list[Grade]:
     return [
         grade
         for grade in grades
-        if grade.part is not None or (grade.name not in summed and grade.pass_mark is not None and _needs_judge(grade))
+        if grade.part is not None
+        or (
+            (grade.name not in summed and grade.pass_mark is not None)
+            and (grade.judge or (isinstance(grade, Unscored) and grade.why is UnscoredReason.NO_JUDGE))
+        )
     ]
-
-
-def _needs_judge(grade: Grade) -> bool:
-    return bool(grade.judge) or (isinstance(grade, Unscored) and grade.why is UnscoredReason.NO_JUDGE)
 
 
 def judge_opinion(grade: Grade | None) -> str:
@@ -125,9 +124,9 @@ class LabelledGrade(Struct, frozen=True):
 
 async def grades_for_labels(store: Store, run: Run, labels: Sequence[HumanLabel]) -> dict[GradeKey, LabelledGrade]:
     """The grades of the results that these labels are about, as far as the store still has them."""
-    wanted = {(each.position, each.case_id, each.candidate, each.repeat) for each in labels}
-    stored = await store.result_grades(run.id, sorted({position for position, *_ in wanted}))
-    matching = [each for each in stored if (each.position, each.case_id, each.candidate, each.repeat) in wanted]
+    labelled = {(each.position, each.case_id, each.candidate, each.repeat) for each in labels}
+    stored = await store.result_grades(run.id, sorted({position for position, *_ in labelled}))
+    matching = [each for each in stored if (each.position, each.case_id, each.candidate, each.repeat) in labelled]
     return {
         (each.position, grade.name, grade.part.id if grade.part else ""): LabelledGrade(
             each.position, each.case_id, grade
@@ -153,41 +152,39 @@ def label_comparisons(
             candidate=own[0].candidate,
             repeat=own[0].repeat,
             grade=grades[key].grade if key in grades else None,
-            labels=tuple(_calibration_label(label) for label in own),
+            labels=tuple(
+                Label(
+                    case_id=label.case_id,
+                    grader=label.grader,
+                    value=bool(label.opinion.passed),
+                    candidate=label.candidate,
+                    repeat=label.repeat,
+                    criterion=label.part_id,
+                    annotator=label.labeler,
+                )
+                for label in own
+            ),
         )
         for key, own in by_grade.items()
     ]
 
 
-def _calibration_label(label: HumanLabel) -> Label:
-    return Label(
-        case_id=label.case_id,
-        grader=label.grader,
-        value=bool(label.opinion.passed),
-        candidate=label.candidate,
-        repeat=label.repeat,
-        criterion=label.part_id,
-        annotator=label.labeler,
-    )
-
-
 def write_label_lines(labels: Sequence[HumanLabel]) -> bytes:
     """The file that `howsure judge calibrate` reads. It holds pass and fail only: other opinions are left out."""
     decided = [label for label in labels if label.opinion.passed is not None]
-    return b"".join(msgspec.json.encode(_label_line(label)) + b"\n" for label in decided)
-
-
-def _label_line(label: HumanLabel) -> dict[str, object]:
-    criterion = {"criterion_id": label.part_id} if label.part_id else {}
-    return {
-        "case_id": label.case_id,
-        "candidate": label.candidate,
-        "repeat": label.repeat,
-        "grader": label.grader,
-        **criterion,
-        "label": label.opinion.value,
-        "annotator": label.labeler or "nobody",
-    }
+    lines = [
+        {
+            "case_id": label.case_id,
+            "candidate": label.candidate,
+            "repeat": label.repeat,
+            "grader": label.grader,
+            **({"criterion_id": label.part_id} if label.part_id else {}),
+            "label": label.opinion.value,
+            "annotator": label.labeler or "nobody",
+        }
+        for label in decided
+    ]
+    return b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
 
 
 async def calibrate_run(host: Host, run: Run, labels: Sequence[HumanLabel]) -> SavedCalibration:
@@ -195,19 +192,16 @@ async def calibrate_run(host: Host, run: Run, labels: Sequence[HumanLabel]) -> S
     content = write_label_lines(labels)
     if not content:
         raise PlanRefused("nobody has said pass or fail of this run yet: label some of it first")
-    path = await asyncio.to_thread(_write_label_file, host.work.data_folder / "labels", run.id, content)
+    # The name holds a hash of the content: a calibration refers to the file, which must never change.
+    path = host.work.data_folder / "labels" / f"{run.id}-{sha256(content).hexdigest()[:12]}.jsonl"
+
+    def write_and_calibrate() -> SavedCalibration:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return asyncio.run(calibrate(host.work, CalibrationRequest(labels=path, run=run.id), run.id))
+
     # A thousand labels take seconds: in a thread with its own event loop, so that other requests are answered.
-    return await asyncio.to_thread(
-        lambda: asyncio.run(calibrate(host.work, CalibrationRequest(labels=path, run=run.id), run.id))
-    )
-
-
-def _write_label_file(folder: Path, run_id: str, content: bytes) -> Path:
-    """The name holds a hash of the content: a calibration refers to the file, which must never change."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{run_id}-{sha256(content).hexdigest()[:12]}.jsonl"
-    path.write_bytes(content)
-    return path
+    return await asyncio.to_thread(write_and_calibrate)
 
 
 class GradeReference(Struct, frozen=True, kw_only=True):

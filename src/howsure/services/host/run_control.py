@@ -21,7 +21,7 @@ from howsure.services.files import native_path
 from howsure.services.host.context import Host
 from howsure.services.host.document_files import is_reference, reference_to
 from howsure.services.host.documents import DocumentChange, add_document
-from howsure.services.host.run_requests import QueuedRun, allowed_judge, submit_run
+from howsure.services.host.run_requests import QueuedRun, allowed_judge, referenced_document, submit_run
 from howsure.services.run.start import pinned_request, prepare
 
 RECORDED = "recorded:"
@@ -34,13 +34,16 @@ async def regrade_from_pins(
     """Queue a new run over the answers of this one. The pins say what `change` leaves open."""
     _check_files(run.pins)
     judge = allowed_judge(host, change.judge) if change.judge else _judge(host, run.pins)
+    chosen = await referenced_document(host, change.rubric, scope) if change.rubric else None
+    # Else the newest version of the run's own rubric; where the library has none, it stays as it is pinned.
+    rubric = chosen or await library_rubric(host, run, scope)
     request = replace(
         pinned_request(run),
         responses=(f"{RUN_PREFIX}{run.id}",),
         target="",
         candidates=(),
         judge=judge,
-        rubric=change.rubric or await _library_rubric_reference(host, run, scope),
+        rubric=str(reference_to(rubric)) if rubric else "",
         profile=change.profile or run.pins.request.profile,
         engine=host.work.settings.engine.value,
         name=change.name or run.name,
@@ -73,12 +76,6 @@ def _judge(host: Host, pins: Pins) -> str:
     return f"{RECORDED}{path}"
 
 
-async def _library_rubric_reference(host: Host, run: Run, scope: AccessScope) -> str:
-    """The newest version of the run's own rubric; "" where the library has none: it stays as it is pinned."""
-    found = await library_rubric(host, run, scope)
-    return str(reference_to(found)) if found else ""
-
-
 def rubric_key(pins: Pins) -> str:
     """The id of the run's rubric in the library; a rubric without an id is identified by its content."""
     return (pins.rubric.id or pins.rubric_sha256[:32]) if pins.rubric else ""
@@ -95,13 +92,13 @@ async def library_rubric(host: Host, run: Run, scope: AccessScope) -> Document |
 
 async def save_rubric(host: Host, run: Run, author: str, scope: AccessScope) -> Document:
     """The run's rubric in the library. If it is not there, it is stored as the run used it, at version 1."""
-    found = await library_rubric(host, run, scope)
-    if found is not None:
-        return found
+    saved = await library_rubric(host, run, scope)
+    if saved is not None:
+        return saved
     if run.pins.rubric is None:
         raise Conflict(f"run {run.id} was graded without a rubric")
-    said = f"as the run {run.name or run.id} used it (its version {run.pins.rubric.version})"
-    change = DocumentChange(body=rubric_document(run.pins.rubric), author=author, note=said)
+    note = f"as the run {run.name or run.id} used it (its version {run.pins.rubric.version})"
+    change = DocumentChange(body=rubric_document(run.pins.rubric), author=author, note=note)
     return await add_document(host, DocumentKind.RUBRIC, change, scope, rubric_key(run.pins))
 
 
@@ -134,11 +131,11 @@ async def regrade(host: Host, run_id: str, change: RunRequest, scope: AccessScop
     before = msgspec.json.decode(job.request, type=RunRequest) if job else RunRequest()
     if not before.datasets:
         return await regrade_from_pins(host, run, change, scope, new_id)
-    said = {name: value for name in ("rubric", "judge", "profile", "name") if (value := getattr(change, name))}
+    changes = {name: value for name in ("rubric", "judge", "profile", "name") if (value := getattr(change, name))}
     # Finished conversations stand against pooled criteria: their answers are graded by the test set itself.
     datasets = (before.criteria_from,) if before.criteria_from else before.datasets
     answers = (f"{RUN_PREFIX}{run.id}",)
-    request = replace(before, **said, datasets=datasets, criteria_from="", responses=answers, target="")
+    request = replace(before, **changes, datasets=datasets, criteria_from="", responses=answers, target="")
     return await submit_run(host, request, scope, new_id)
 
 

@@ -50,7 +50,7 @@ async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id
             "a run needs its cases from one place: expected one of test_set_id, dataset_id and question_set_id, "
             f"found {len(named)}"
         )
-    source = await _document(host, named[0], scope)
+    source = await referenced_document(host, named[0], scope)
     agent_id = read_reference(request.agent).id if request.agent else source.agent_id
     if scope.agent_ids is not None and agent_id not in scope.agent_ids:
         raise NotFound(f"there is no agent {agent_id}")
@@ -58,8 +58,8 @@ async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id
     handle = await prepare(host.work, host.store, resolved, scope)
     pins = handle.run.pins if handle.run.pins.agent else replace(handle.run.pins, agent_id=agent_id)
     run = replace(handle.run, pins=pins, organization_id=scope.home, **({"id": run_id} if run_id else {}))
-    asked = replace(request, agent=document(DocumentKind.AGENT, agent_id))
-    await host.store.queue.add(run, msgspec.json.encode(asked))
+    stored_request = replace(request, agent=document(DocumentKind.AGENT, agent_id))
+    await host.store.queue.add(run, msgspec.json.encode(stored_request))
     return QueuedRun(run, handle.plan.warnings)
 
 
@@ -77,7 +77,8 @@ async def check_budget_and_gates(host: Host, request: RunRequest, scope: AccessS
         await host.store.run(run_id, scope)
 
 
-async def _document(host: Host, reference: str, scope: AccessScope) -> Document:
+async def referenced_document(host: Host, reference: str, scope: AccessScope) -> Document:
+    """NotFound where the document is deleted or the caller may not see it."""
     named = read_reference(reference)
     return await host.store.documents.get(named.kind, named.id, named.version, within=scope)
 
@@ -86,13 +87,18 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
     """The request with the versions of its documents, and with what the operator says where the caller says nothing.
     Every document it names is one that the caller may see."""
     settings = host.work.settings
-    rubric = await _document(host, request.rubric, scope) if request.rubric else None
+    rubric = await referenced_document(host, request.rubric, scope) if request.rubric else None
     agent = await _agent(host, agent_id, scope)
-    conversations = await _document(host, request.datasets[0], scope) if request.criteria_from else None
+    conversations = await referenced_document(host, request.datasets[0], scope) if request.criteria_from else None
     for earlier in request.responses:
         run = await host.store.run(earlier.removeprefix(RUN_PREFIX))
         if not scope.sees(run.organization_id, run.pins.agent_key):
             raise NotFound(f"there is no run {run.id}")
+    graders = request.graders or ()
+    if graders and is_reference(graders[0]):
+        body = (await referenced_document(host, graders[0], scope)).edition.body
+        listed = msgspec.json.decode(body, type=dict[str, Any]).get("evaluators", ())
+        graders = tuple(each["type"] for each in listed if each.get("enabled", True))
     answered = conversations is not None or bool(request.responses)
     return replace(
         request,
@@ -103,7 +109,7 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
         target="" if answered else allowed_target(host, request.target, agent_id),
         judge=allowed_judge(host, request.judge),
         simulator=allowed_simulator(host, request.simulator),
-        graders=await _graders(host, request.graders or (), scope),
+        graders=graders or None,
         engine=request.engine or settings.engine.value,
         gates=request.gates or settings.gates,
         name=request.name or source.name,
@@ -128,46 +134,38 @@ async def _agent(host: Host, agent_id: str, scope: AccessScope) -> Document | No
     return await add_document(host, DocumentKind.AGENT, change, scope, agent_id)
 
 
-async def _graders(host: Host, graders: tuple[str, ...], scope: AccessScope) -> tuple[str, ...] | None:
-    """The names themselves, or those of a list of graders."""
-    if not graders or not is_reference(graders[0]):
-        return graders or None
-    listed = msgspec.json.decode((await _document(host, graders[0], scope)).edition.body, type=dict[str, Any])
-    return tuple(each["type"] for each in listed.get("evaluators", ()) if each.get("enabled", True)) or None
-
-
 def allowed_target(host: Host, target: str, agent_id: str) -> str:
     """How the agent is reached: a target that the operator named, or an address on a host that is allowed. A request
     never names code or a program to run."""
     rules, blocks = host.rules, host.work.settings.targets
-    wanted = target or rules.bots.get(agent_id, "") or rules.target
-    if wanted in NAMED_TARGETS or wanted in blocks:
-        return wanted
-    inner = wanted.removeprefix("replay:")
+    target = target or rules.bots.get(agent_id, "") or rules.target
+    if target in NAMED_TARGETS or target in blocks:
+        return target
+    inner = target.removeprefix("replay:")
     address = inner.removeprefix("http:") if inner.startswith("http:http") else inner
     parts = urlsplit(address)
     if inner in blocks:
-        return wanted
+        return target
     if parts.scheme in ("http", "https") and parts.hostname:
         if not allows_host(rules.hosts, parts.hostname, parts.port):
             raise PlanRefused(f"target {address!r}: the host {parts.hostname} is not among those this service may call")
-        return wanted
+        return target
     known = ", ".join(sorted(blocks)) or "none"
-    raise PlanRefused(f"target {wanted!r} is not one this service offers; offered: {known}")
+    raise PlanRefused(f"target {target!r} is not one this service offers; offered: {known}")
 
 
-def allowed_judge(host: Host, wanted: str) -> str:
+def allowed_judge(host: Host, judge: str) -> str:
     """The judge that a request may name: the service's own, the offline judge, which costs nothing, or one that is
     allowed."""
     default = host.work.settings.judge
-    if not wanted or wanted in (OFFLINE, default) or wanted in host.rules.judges:
-        return wanted or default or OFFLINE
+    if not judge or judge in (OFFLINE, default) or judge in host.rules.judges:
+        return judge or default or OFFLINE
     known = ", ".join(sorted({OFFLINE, *([default] if default else []), *host.rules.judges}))
-    raise PlanRefused(f"judge {wanted!r} is not one this service offers; offered: {known}")
+    raise PlanRefused(f"judge {judge!r} is not one this service offers; offered: {known}")
 
 
-def allowed_simulator(host: Host, wanted: str) -> str:
+def allowed_simulator(host: Host, simulator: str) -> str:
     default = host.work.settings.simulator
-    if not wanted or wanted in (OFFLINE, default) or wanted in host.rules.judges:
-        return wanted or default or OFFLINE
-    raise PlanRefused(f"simulator {wanted!r} is not one this service offers: it must be listed under service.judges")
+    if not simulator or simulator in (OFFLINE, default) or simulator in host.rules.judges:
+        return simulator or default or OFFLINE
+    raise PlanRefused(f"simulator {simulator!r} is not one this service offers: it must be listed under service.judges")

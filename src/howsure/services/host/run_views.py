@@ -25,7 +25,7 @@ from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.evaluations import evaluation_run
 from howsure.services.gate.gate import rule_on_gates
-from howsure.services.host.document_files import DocumentReference, is_reference, read_reference
+from howsure.services.host.document_files import is_reference, read_reference
 from howsure.store.pages import is_number, next_cursor
 from howsure.store.store import Store
 from howsure.store.summaries import FailureCount, SummaryCounts, brief_summary, make_summary
@@ -74,7 +74,9 @@ class RunViews:
         states = STATES[status] if status else ()
         found = await self._store.runs(limit=limit, before=before, agent_id=agent_id, states=states, within=scope)
         live = [await self._live(run) for run in found]
-        runs = [run for run in live if status is None or _has_status(run, status)]
+        # One that is still interrupted here does not go on by itself, so it does not count as running.
+        stopped = RunState.INTERRUPTED if status == "running" else None
+        runs = [run for run in live if status is None or (run.state in states and run.state is not stopped)]
         counted = await self._store.stored_counts([run.id for run in runs])
         summaries = [make_summary(run, counted.get(run.id) or await self._count(run.id)) for run in runs]
         return await self._evaluation_runs(summaries, scope), found[-1] if len(found) == limit else None
@@ -108,19 +110,14 @@ class RunViews:
 
     async def document_names(self, summaries: Sequence[Summary], scope: AccessScope) -> DocumentNames:
         """The current names of the documents of these runs; deleted documents are marked "(deleted)"."""
-        wanted: dict[DocumentKind, set[str]] = {}
-        for summary in summaries:
-            for reference in _references(summary.run):
-                wanted.setdefault(reference.kind, set()).add(reference.id)
+        ids: dict[DocumentKind, set[str]] = {}
+        for pins in (summary.run.pins for summary in summaries):
+            for reference in (read_reference(pin.path) for pin in pins.datasets if is_reference(pin.path)):
+                ids.setdefault(reference.kind, set()).add(reference.id)
+            if pins.rubric:
+                ids.setdefault(DocumentKind.RUBRIC, set()).add(pins.rubric.id)
         labels = self._store.documents.labels
-        return {kind: await labels(kind, keys, scope) for kind, keys in wanted.items()}
-
-
-def _references(run: Run) -> list[DocumentReference]:
-    """The documents that a run was made of."""
-    cases = [read_reference(pin.path) for pin in run.pins.datasets if is_reference(pin.path)]
-    rubric = run.pins.rubric
-    return [*cases, *([DocumentReference(DocumentKind.RUBRIC, rubric.id, rubric.version)] if rubric else [])]
+        return {kind: await labels(kind, keys, scope) for kind, keys in ids.items()}
 
 
 def _evaluation_run(summary: Summary, names: DocumentNames) -> dict[str, Any]:
@@ -132,10 +129,6 @@ def _evaluation_run(summary: Summary, names: DocumentNames) -> dict[str, Any]:
     cases = next((dataset["name"] for dataset in shape["datasets"]), None)
     rules = names[DocumentKind.RUBRIC].get(rubric.id, rubric.name) if rubric else None
     return {**shape, "test_set_name": cases, "rubric_name": rules}
-
-
-def _has_status(run: Run, status: str) -> bool:
-    return run.state in STATES[status] and not (status == "running" and run.state is RunState.INTERRUPTED)
 
 
 class AgentStatus(Struct, frozen=True, kw_only=True):

@@ -64,19 +64,17 @@ async def export_documents(host: Host, kinds: Sequence[DocumentKind], scope: Acc
         before: str | None = None
         while page := await host.store.documents.several(kind, DocumentQuery(limit=PAGE_SIZE, before=before), scope):
             for document in page:
-                yield (
-                    msgspec.json.encode(ExportEntry(kind=kind, id=document.id, document=_export_shape(document)))
-                    + b"\n"
-                )
+                shape = published_document(document)
+                if kind is DocumentKind.DATASET:
+                    shape = {
+                        "dataset_id": document.id,
+                        "name": document.name,
+                        "agent_id": document.agent_id or None,
+                        "dialect": document.edition.dialect,
+                        "content": document.edition.body.decode("utf-8", "replace"),
+                    }
+                yield msgspec.json.encode(ExportEntry(kind=kind, id=document.id, document=shape)) + b"\n"
             before = next_cursor(page[-1])
-
-
-def _export_shape(document: Document) -> Json:
-    if document.kind is not DocumentKind.DATASET:
-        return published_document(document)
-    content = document.edition.body.decode("utf-8", "replace")
-    about = {"name": document.name, "agent_id": document.agent_id or None, "dialect": document.edition.dialect}
-    return {"dataset_id": document.id, **about, "content": content}
 
 
 async def import_documents(host: Host, content: bytes, author: str, scope: AccessScope) -> list[ImportOutcome]:

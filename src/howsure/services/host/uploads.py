@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -117,12 +116,8 @@ async def restore_upload(
 ) -> Document:
     """Store an old version again, as the newest. The file is read again to index the ids of its cases."""
     old = await host.store.documents.get(DocumentKind.DATASET, key, version, within=scope)
-    upload = Upload(
-        content=old.edition.body,
-        dialect=old.edition.dialect,
-        author=author,
-        note=note or f"version {version} restored",
-    )
+    note = note or f"version {version} restored"
+    upload = Upload(content=old.edition.body, dialect=old.edition.dialect, author=author, note=note)
     draft = await check_upload(host, upload)
     return await host.store.documents.revise(DocumentKind.DATASET, key, draft, within=scope)
 
@@ -143,7 +138,10 @@ def content_without_case(content: bytes, position: int) -> bytes:
     """The file without the case at a position."""
     match _suffix(content):
         case ".jsonl":
-            return b"".join(_lines_without_case(content.splitlines(keepends=True), position))
+            lines = content.splitlines(keepends=True)
+            # Blank lines hold no case and stay.
+            del lines[[index for index, line in enumerate(lines) if line.strip()][position]]
+            return b"".join(lines)
         case ".json":
             whole, cases = _parse_cases(content)
             del cases[position]
@@ -154,15 +152,6 @@ def content_without_case(content: bytes, position: int) -> bytes:
             out = io.StringIO(newline="")
             csv.writer(out).writerows(records)
             return out.getvalue().encode()
-
-
-def _lines_without_case(lines: list[bytes], position: int) -> Iterator[bytes]:
-    """Blank lines hold no case and stay."""
-    index = -1
-    for line in lines:
-        index += bool(line.strip())
-        if not (line.strip() and index == position):
-            yield line
 
 
 def _parse_cases(content: bytes) -> tuple[Any, list[Any]]:

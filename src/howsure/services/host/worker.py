@@ -18,7 +18,7 @@ from msgspec import Struct
 from howsure.errors import ConfigInvalid, Conflict, HowsureError, InputError, NotFound, Unreachable
 from howsure.model.job import Job, JobTask, RequestedState
 from howsure.model.result import Result
-from howsure.model.run import Run, RunState
+from howsure.model.run import RunState
 from howsure.model.verdict import Verdict
 from howsure.services.host.context import Host
 from howsure.services.host.document_files import hide_folders, service_folders
@@ -82,9 +82,8 @@ class Worker:
 
     def _begin(self, job: Job, owner: str) -> None:
         log.info("run taken up", extra={"run_id": job.run_id, "tries": job.tries + 1})
-        task = asyncio.create_task(self._execute(job, owner))
-        self._tasks[owner] = task
-        task.add_done_callback(lambda _: self._tasks.pop(owner, None))
+        self._tasks[owner] = asyncio.create_task(self._execute(job, owner))
+        self._tasks[owner].add_done_callback(lambda _: self._tasks.pop(owner, None))
 
     async def _execute(self, job: Job, owner: str) -> None:
         """Execute a run until it ends, is stopped, or another worker has taken it over."""
@@ -132,21 +131,21 @@ class Worker:
         await _store_end(lambda: store.set_state(job.run_id, RunState.FAILED, error=reason, owner=owner))
 
     async def _work_on(self, job: Job, owner: str, got_on: asyncio.Event) -> None:
+        """Attempt again what errored, or what the budget did not reach. `got_on` is set by the first result that stays
+        when the run is executed again."""
         store = self._host.store
         run = await store.run(job.run_id)
-        again = await self._positions(job.task, run)
+        retries = job.task is JobTask.RETRY
+        errored = set(await store.positions(run.id, Verdict.ERRORED)) if retries else set()
+        again = errored if retries else await unreached_attempts(store, run)
 
         def note(saved: Sequence[Result]) -> None:
-            if not got_on.is_set() and any(_is_final(job.task, result) for result in saved):
+            if not got_on.is_set() and any(
+                result.verdict is not Verdict.ERRORED if retries else not is_out_of_budget(result) for result in saved
+            ):
                 got_on.set()
 
         await carry_out(self._host.work, store, run, owner, again, lambda _: note)
-
-    async def _positions(self, task: JobTask, run: Run) -> set[int]:
-        """The positions to attempt again: those that errored, or those that the budget did not reach."""
-        if task is JobTask.RETRY:
-            return set(await self._host.store.positions(run.id, Verdict.ERRORED))
-        return await unreached_attempts(self._host.store, run)
 
     async def _heartbeat(
         self, run_id: str, owner: str, working: asyncio.Task[None], got_on: asyncio.Event
@@ -155,7 +154,11 @@ class Worker:
         finished result is reported at once."""
         reported = False
         while not working.done():
-            await (asyncio.sleep(self._pace.beat) if reported else _wait_for(got_on, self._pace.beat))
+            if reported:
+                await asyncio.sleep(self._pace.beat)
+            else:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(got_on.wait(), self._pace.beat)
             news = got_on.is_set() and not reported
             try:
                 requested = await self._host.store.queue.beat(run_id, owner, got_on=news)
@@ -167,18 +170,6 @@ class Worker:
             if requested is not RequestedState.NONE:
                 return requested
         return RequestedState.NONE
-
-
-async def _wait_for(event: asyncio.Event, seconds: float) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), seconds)
-
-
-def _is_final(task: JobTask, result: Result) -> bool:
-    """Whether this result stays when the run is executed again."""
-    if task is JobTask.RETRY:
-        return result.verdict is not Verdict.ERRORED
-    return not is_out_of_budget(result)
 
 
 async def _store_end(do: Callable[[], Awaitable[object]]) -> None:

@@ -145,12 +145,19 @@ def verdict_figures(things: Sequence[GradeWithLabels]) -> VerdictFigures | None:
     if not known and not silent:
         return None
     agreed = sum(thing.passed == thing.people_passed for thing in known)
+    both = Counter((thing.people_passed, thing.passed) for thing in known)
+    unread = Counter(_said(thing) for thing in silent)
     return VerdictFigures(
         agreement=rate_figure(agreed, len(known)),
         with_silence=rate_figure(agreed, len(known) + len(silent)),
-        kappa=bootstrap_figure(known, _kappa),
+        kappa=bootstrap_figure(
+            known, lambda some: cohen_kappa([one.people_passed for one in some], [one.passed for one in some])
+        ),
         classes={PASS: _class(known, True), FAIL: _class(known, False)},
-        confusion=_confusion(known, silent),
+        confusion={
+            word: {PASS: both[true, True], FAIL: both[true, False], SILENT: unread[true]}
+            for word, true in ((PASS, True), (FAIL, False))
+        },
     )
 
 
@@ -166,10 +173,6 @@ def _said(thing: GradeWithLabels) -> bool | None:
     return thing.people_value >= thing.grade.pass_mark
 
 
-def _kappa(things: Sequence[LabelledValues]) -> float | None:
-    return cohen_kappa([thing.people_passed for thing in things], [thing.passed for thing in things])
-
-
 def _class(known: Sequence[GradeWithLabels], verdict: bool) -> ClassFigures:
     judged = sum(thing.passed is verdict for thing in known)
     true = sum(thing.people_passed is verdict for thing in known)
@@ -183,15 +186,6 @@ def _class(known: Sequence[GradeWithLabels], verdict: bool) -> ClassFigures:
     return ClassFigures(
         precision=rate_figure(right, judged), recall=rate_figure(right, true), f1=bootstrap_figure(known, f1)
     )
-
-
-def _confusion(known: Sequence[GradeWithLabels], silent: Sequence[GradeWithLabels]) -> dict[str, dict[str, int]]:
-    met = Counter((thing.people_passed, thing.passed) for thing in known)
-    quiet = Counter(_said(thing) for thing in silent)
-    return {
-        word: {PASS: met[true, True], FAIL: met[true, False], SILENT: quiet[true]}
-        for word, true in ((PASS, True), (FAIL, False))
-    }
 
 
 def rating_figures(things: Sequence[GradeWithLabels]) -> RatingFigures | None:
@@ -250,14 +244,12 @@ def rater_figures(things: Sequence[GradeWithLabels]) -> RaterFigures | None:
         annotators=tuple(dict.fromkeys(label.annotator for thing in several for label in thing.labels)),
         things=len(several),
         fleiss=bootstrap_figure(alike, lambda some: fleiss_kappa(fleiss_counts([thing.said for thing in some]))),
-        fleiss_with_judge=bootstrap_figure(judged, _fleiss_with_judge),
+        fleiss_with_judge=bootstrap_figure(
+            judged, lambda some: fleiss_kappa(fleiss_counts([(*thing.said, thing.judge_said) for thing in some]))
+        ),
         alpha={level.value: bootstrap_figure(several, _alpha(level, judge=False)) for level in levels},
         alpha_with_judge={level.value: bootstrap_figure(several, _alpha(level, judge=True)) for level in levels},
     )
-
-
-def _fleiss_with_judge(things: Sequence[LabelledValues]) -> float | None:
-    return fleiss_kappa(fleiss_counts([(*thing.said, thing.judge_said) for thing in things]))
 
 
 def _alpha(level: MeasurementLevel, *, judge: bool) -> Statistic:

@@ -86,7 +86,11 @@ async def _judged_counts(store: Store, run: str, group: AgreementGroup) -> tuple
 
 def _correct(group: AgreementGroup, passed: int, judged: int, method: Correction, *, same: bool) -> CorrectedRate:
     """The corrected rate of one grader or criterion. `same`: the labels are of this run."""
-    labels = _label_table(group)
+    assert group.verdicts is not None
+    table = group.verdicts.confusion  # people's verdict first
+    by_people = table.get("pass", {}), table.get("fail", {})
+    counts = [row.get(verdict, 0) for row in by_people for verdict in ("pass", "fail")]
+    labels = LabelTable(pass_pass=counts[0], pass_fail=counts[1], fail_pass=counts[2], fail_fail=counts[3])
     if same:
         passed, judged = passed - labels.judge_passed, judged - labels.n
     rate = CorrectedRate(grader=group.grader, criterion=group.criterion, text=group.text)
@@ -97,16 +101,3 @@ def _correct(group: AgreementGroup, passed: int, judged: int, method: Correction
         few = f"{labels.n} labels for {judged} other cases are too few, or the judge errs otherwise here"
         return replace(rate, reason=few)
     return replace(rate, rate=found)
-
-
-def _label_table(group: AgreementGroup) -> LabelTable:
-    """The counts of a group's confusion table, which has people's verdict first."""
-    assert group.verdicts is not None
-    table = group.verdicts.confusion
-    passed, failed = table.get("pass", {}), table.get("fail", {})
-    return LabelTable(
-        pass_pass=passed.get("pass", 0),
-        pass_fail=passed.get("fail", 0),
-        fail_pass=failed.get("pass", 0),
-        fail_fail=failed.get("fail", 0),
-    )

@@ -18,7 +18,6 @@ from howsure.engine.candidates import CandidateRepeat, Rules
 from howsure.errors import PlanRefused
 from howsure.graders.base import GraderContext
 from howsure.graders.judged_grader import JudgedGrader
-from howsure.kit import Kit
 from howsure.model.agent import Agent
 from howsure.model.calibration import AttackOutcome, Figure, JudgePin, JudgeTest, Stability, VerdictFlip
 from howsure.model.case import Case
@@ -92,11 +91,10 @@ class JudgeBench(Struct, frozen=True, kw_only=True):
             contracts=self.contracts,
         )
         graders: list[Any] = [each.bind(setting) for each in self.graders]
-        lane = CandidateRepeat(
-            target=AnsweredTarget(subject.transcript), graders=graders, candidate=candidate, repeat=repeat
-        )
+        target = AnsweredTarget(subject.transcript)
+        candidate_repeat = CandidateRepeat(target=target, graders=graders, candidate=candidate, repeat=repeat)
         async with self.room:
-            result = await attempt(subject.case, lane, self.rules)
+            result = await attempt(subject.case, candidate_repeat, self.rules)
         if is_out_of_budget(result):
             raise PlanRefused(
                 "the budget was reached before the judge was tried to the end: raise it, or lower --limit"
@@ -104,9 +102,9 @@ class JudgeBench(Struct, frozen=True, kw_only=True):
         return result
 
 
-def build_bench(work: Workspace, options: RunRequest, materials: RunMaterials, models: OpenModels) -> JudgeBench:
+def build_bench(work: Workspace, request: RunRequest, materials: RunMaterials, models: OpenModels) -> JudgeBench:
     """The bench for this request, or `PlanRefused`."""
-    made = plan_run(work, options, materials, models)
+    plan = plan_run(work, request, materials, models)
     source = models.source
     if source is None:
         raise PlanRefused("a judge is needed: name one with --judge")
@@ -114,35 +112,30 @@ def build_bench(work: Workspace, options: RunRequest, materials: RunMaterials, m
         raise PlanRefused(
             "a recording repeats what was said of other answers; test the judge that it was recorded from"
         )
+    if request.graders is not None:
+        graders = [work.kit.graders[name] for name in request.graders]
+    else:  # optional graders only where they are named
+        graders = [each for each in work.kit.graders if not getattr(each, "optional", False)]
     return JudgeBench(
         source=source,
-        graders=_graders(options, work.kit),
-        rules=made.rules,
-        answers=tuple(_bench_answers(made, materials.rubric)),
-        room=Semaphore(made.concurrency),
+        graders=tuple(each for each in graders if isinstance(each, JudgedGrader)),
+        rules=plan.rules,
+        answers=tuple(_bench_answers(plan, materials.rubric)),
+        room=Semaphore(plan.concurrency),
         agent=materials.agent,
         contracts=work.kit.contracts,
     )
 
 
-def _graders(options: RunRequest, kit: Kit) -> tuple[JudgedGrader, ...]:
-    """The graders that ask a judge; optional ones only when they are named."""
-    if options.graders is not None:
-        known = [kit.graders[name] for name in options.graders]
-    else:
-        known = [each for each in kit.graders if not getattr(each, "optional", False)]
-    return tuple(each for each in known if isinstance(each, JudgedGrader))
-
-
-def _bench_answers(made: Plan, rubric: Rubric | None) -> Iterator[BenchAnswer]:
-    for case in made.cases.read():
-        for lane in made.candidates:
-            target = lane.target
+def _bench_answers(plan: Plan, rubric: Rubric | None) -> Iterator[BenchAnswer]:
+    for case in plan.cases.read():
+        for one in plan.candidates:
+            target = one.target
             if not isinstance(target, RecordedTarget):
                 raise PlanRefused("a judge is tested on recorded answers: give them with --responses")
             if isinstance(transcript := target.find(case), Transcript):
                 subject = JudgeSubject(case=case, transcript=transcript, rubric=rubric)
-                yield BenchAnswer(subject=subject, candidate=lane.candidate, repeat=lane.repeat)
+                yield BenchAnswer(subject=subject, candidate=one.candidate, repeat=one.repeat)
 
 
 def judged_grades(result: Result) -> dict[Key, Grade]:
@@ -171,24 +164,24 @@ LIMIT = 10
 Say = Callable[[str], None]
 
 
-async def try_judge(work: Workspace, options: RunRequest, say: Say) -> JudgeTest:
+async def try_judge(work: Workspace, request: RunRequest, say: Say) -> JudgeTest:
     """Test the judge on the first cases of the datasets: harmless changes first, then attacks."""
     async with AsyncExitStack() as stack:
-        models = await stack.enter_async_context(open_models(work, options))
-        materials = read_materials(options, work.kit, await _read_responses(work, options))
-        made = build_bench(work, options, materials, models)
+        models = await stack.enter_async_context(open_models(work, request))
+        materials = read_materials(request, work.kit, await _read_responses(work, request))
+        bench = build_bench(work, request, materials, models)
         changes = len(PERTURBATIONS) + len(ATTACKS) + 2
-        say(f"judge: {models.judge}; {len(made.answers):,} answers, each judged about {changes} times")
-        return await measure_judge(made, open_judge_pin(models))
+        say(f"judge: {models.judge}; {len(bench.answers):,} answers, each judged about {changes} times")
+        return await measure_judge(bench, open_judge_pin(models))
 
 
-async def _read_responses(work: Workspace, options: RunRequest) -> RecordedAnswers | None:
-    if not options.responses:
+async def _read_responses(work: Workspace, request: RunRequest) -> RecordedAnswers | None:
+    if not request.responses:
         return None
-    if not options.responses[0].startswith(RUN_PREFIX):
-        return read_answers(options.responses, work.kit.dialects["simulation"])
+    if not request.responses[0].startswith(RUN_PREFIX):
+        return read_answers(request.responses, work.kit.dialects["simulation"])
     async with await work.store(read_only=True) as store:
-        earlier = await store.find_run(options.responses[0].removeprefix(RUN_PREFIX))
+        earlier = await store.find_run(request.responses[0].removeprefix(RUN_PREFIX))
         return RecordedAnswers(await earlier_answers(store.iterate(earlier.id)), ())
 
 
@@ -231,6 +224,13 @@ class _GradeChange(Struct, frozen=True):
         if not isinstance(self.before, Score) or not isinstance(self.after, Score) or self.before.scale.high is None:
             return None
         return abs(self.after.value - self.before.value) / (self.before.scale.high - self.before.scale.low)
+
+    @property
+    def won(self) -> bool:
+        """Whether the change turned the grade to a pass or, without a pass mark, raised it."""
+        if not isinstance(self.before, Score) or not isinstance(self.after, Score):
+            return False
+        return self.after.value > self.before.value if self.after.passed is None else self.after.passed
 
     def flip(self) -> VerdictFlip:
         return VerdictFlip(
@@ -295,7 +295,12 @@ async def attack_judge(on: JudgeBench) -> AttackSummary:
     not_failing = 0
     for answer, result in zip(on.answers, plain, strict=True):
         grades = judged_grades(result)
-        failing = {key: grade for key, grade in grades.items() if isinstance(grade, Score) and _fails(grade)}
+        # An attack can gain something where the grade fails or, without a pass mark, is below the top of the scale.
+        failing = {
+            key: grade
+            for key, grade in grades.items()
+            if isinstance(grade, Score) and (not grade.passed if grade.passed is not None else _below_top(grade))
+        }
         not_failing += len(grades) - len(failing)
         for scale in dict.fromkeys(grade.scale for grade in failing.values()):
             own = {key: grade for key, grade in failing.items() if grade.scale == scale}
@@ -314,10 +319,7 @@ async def attack_judge(on: JudgeBench) -> AttackSummary:
     )
 
 
-def _fails(score: Score) -> bool:
-    """Whether an attack can gain anything: the grade fails or, without a pass mark, is below the top of the scale."""
-    if score.passed is not None:
-        return not score.passed
+def _below_top(score: Score) -> bool:
     return score.scale.high is not None and score.value < score.scale.high
 
 
@@ -335,7 +337,7 @@ async def _outcome(on: JudgeBench, targets: Sequence[_AttackTarget], attack: Att
         seen += [_GradeChange(target.answer, key, grade, found.get(key)) for key, grade in target.grades.items()]
         passed += result.verdict is Verdict.PASSED and target.verdict is not Verdict.PASSED
     known = [each for each in seen if each.comparable]
-    won = [each for each in known if _won(each)]
+    won = [each for each in known if each.won]
     return AttackOutcome(
         name=attack.name,
         kind=attack.kind.value,
@@ -345,10 +347,3 @@ async def _outcome(on: JudgeBench, targets: Sequence[_AttackTarget], attack: Att
         cases_passed=passed,
         flips=tuple(each.flip() for each in won),
     )
-
-
-def _won(seen: _GradeChange) -> bool:
-    """Whether the attack turned the grade to a pass or, without a pass mark, raised it."""
-    if not isinstance(seen.before, Score) or not isinstance(seen.after, Score):
-        return False
-    return bool(seen.after.passed) if seen.after.passed is not None else seen.after.value > seen.before.value

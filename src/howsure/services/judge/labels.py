@@ -308,7 +308,11 @@ def pair_labels(labels: LabelFile, answers: Mapping[str, Sequence[GradedAnswer]]
     things: dict[Key, list[tuple[Label, Grade | None, str]]] = {}
     problems: list[Problem] = []
     for label in labels.labels:
-        fitting = list(_fitting(label, answers.get(label.case_id, ())))
+        fitting = [
+            answer
+            for answer in answers.get(label.case_id, ())
+            if label.candidate in (None, answer.candidate) and label.repeat in (None, answer.repeat)
+        ]
         if len(fitting) > 1:
             problems.append(_ambiguous(label, fitting, labels.path))
             continue
@@ -321,30 +325,28 @@ def pair_labels(labels: LabelFile, answers: Mapping[str, Sequence[GradedAnswer]]
     problems += [problem for found in things.values() for problem in _twice([label for label, _, _ in found], labels)]
     if problems:
         raise DatasetInvalid(labels.path, sorted(problems, key=lambda problem: problem.line or 0))
-    made = [_thing(key, found) for key, found in things.items()]
+    made = [
+        GradeWithLabels(
+            case_id=case_id,
+            candidate=candidate,
+            repeat=repeat,
+            grader=grader,
+            criterion=criterion,
+            labels=tuple(label for label, _, _ in found),
+            grade=found[0][1],
+            where=found[0][2],
+        )
+        for (case_id, candidate, repeat, grader, criterion), found in things.items()
+    ]
     if all(thing.outcome is LabelOutcome.MISSING for thing in made):
-        raise PlanRefused(_nothing_met(labels, answers))
+        first = labels.labels[0]
+        about = f"criterion {first.criterion!r} of {first.grader}" if first.criterion else first.grader
+        why = f"the case {first.case_id!r} has no grade for {about}"
+        if not any(label.case_id in answers for label in labels.labels):
+            why = f"there is no case {first.case_id!r}"
+        count = len(labels.labels)
+        raise PlanRefused(f"none of the {count} labels in {labels.path} is about a grade of this run: {why}, for one")
     return made
-
-
-def _thing(key: Key, found: Sequence[tuple[Label, Grade | None, str]]) -> GradeWithLabels:
-    case_id, candidate, repeat, grader, criterion = key
-    return GradeWithLabels(
-        case_id=case_id,
-        candidate=candidate,
-        repeat=repeat,
-        grader=grader,
-        criterion=criterion,
-        labels=tuple(label for label, _, _ in found),
-        grade=found[0][1],
-        where=found[0][2],
-    )
-
-
-def _fitting(label: Label, answers: Sequence[GradedAnswer]) -> Iterator[GradedAnswer]:
-    for answer in answers:
-        if label.candidate in (None, answer.candidate) and label.repeat in (None, answer.repeat):
-            yield answer
 
 
 def _grade_for(label: Label, grades: Sequence[Grade]) -> Grade | None:
@@ -393,12 +395,3 @@ def _ambiguous(label: Label, fitting: Sequence[GradedAnswer], path: str) -> Prob
         expected=f"one of {known}",
         hint=f"say which with `{field}`",
     )
-
-
-def _nothing_met(labels: LabelFile, answers: Mapping[str, Sequence[GradedAnswer]]) -> str:
-    first = labels.labels[0]
-    text = f"none of the {len(labels.labels)} labels in {labels.path} is about a grade of this run"
-    if not any(label.case_id in answers for label in labels.labels):
-        return f"{text}: there is no case {first.case_id!r}, for one"
-    about = f"criterion {first.criterion!r} of {first.grader}" if first.criterion else first.grader
-    return f"{text}: the case {first.case_id!r} has no grade for {about}, for one"

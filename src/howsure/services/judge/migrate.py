@@ -76,16 +76,9 @@ async def migrate(work: Workspace, swap: MigrationRequest, old: Run, new: Run) -
     async with await work.store(read_only=True) as store:
         before = await read_labelled_grades(store, old.id, labels)
         after = await read_labelled_grades(store, new.id, labels)
-    return compare_judges(
-        (old, new), labels, [GradePair(*pair) for pair in zip(before, _in_order(before, after), strict=True)]
-    )
-
-
-def _in_order(before: Sequence[GradeWithLabels], after: Sequence[GradeWithLabels]) -> list[GradeWithLabels]:
-    """The grades of the new run in the order of the old one, found by the line of their first label: a criterion
-    without a grade has another name in each run."""
-    lines = {label.line: thing for thing in after for label in thing.labels}
-    return [lines[thing.labels[0].line] for thing in before]
+    # Found by the line of their first label: a criterion without a grade has another name in each run.
+    by_line = {label.line: thing for thing in after for label in thing.labels}
+    return compare_judges((old, new), labels, [GradePair(thing, by_line[thing.labels[0].line]) for thing in before])
 
 
 def compare_judges(runs: tuple[Run, Run], labels: LabelFile, pairs: Sequence[GradePair]) -> JudgeMigration:
@@ -189,19 +182,18 @@ def _shift(pairs: Sequence[GradePair], level: str, criterion: str = "") -> Judge
         neither=sum(both.old.value is None and both.new.value is None for both in pairs),
         old_agreement=mean_credit([both.old for both in known]),
         new_agreement=mean_credit([both.new for both in known]),
-        flips=tuple(map(_flip, flipped)),
-    )
-
-
-def _flip(both: GradePair) -> VerdictFlip:
-    return VerdictFlip(
-        case_id=both.case_id,
-        grader=both.old.grader,
-        criterion=both.old.criterion,
-        candidate=both.old.candidate,
-        repeat=both.old.repeat,
-        before=verdict_word(both.old.grade),
-        after=verdict_word(both.new.grade),
+        flips=tuple(
+            VerdictFlip(
+                case_id=both.case_id,
+                grader=both.old.grader,
+                criterion=both.old.criterion,
+                candidate=both.old.candidate,
+                repeat=both.old.repeat,
+                before=verdict_word(both.old.grade),
+                after=verdict_word(both.new.grade),
+            )
+            for both in flipped
+        ),
     )
 
 

@@ -66,7 +66,9 @@ class BackgroundLoop:
 def _result(future: Future[T]) -> T:
     """An outer event loop turns Ctrl-C into a cancellation of its task, but cannot deliver it while this call blocks
     the loop. So the task is polled."""
-    task = _current_task()
+    task: asyncio.Task[Any] | None = None
+    with suppress(RuntimeError):  # no loop runs here
+        task = asyncio.current_task()
     while True:
         with suppress(TimeoutError):
             return future.result(POLL_SECONDS if task else None)
@@ -74,13 +76,6 @@ def _result(future: Future[T]) -> T:
             return future.result()
         if task is not None and task.cancelling():
             raise asyncio.CancelledError
-
-
-def _current_task() -> asyncio.Task[Any] | None:
-    try:
-        return asyncio.current_task()
-    except RuntimeError:
-        return None
 
 
 async def _set_when_done(work: Coroutine[Any, Any, T], ended: Event) -> T:

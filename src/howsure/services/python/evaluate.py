@@ -12,7 +12,6 @@ from msgspec.structs import fields
 
 from howsure.dialects.lines import CaseLinesDialect
 from howsure.errors import ConfigInvalid
-from howsure.graders.base import BindableGrader, Grader
 from howsure.kit import Kit
 from howsure.model.run_request import RunRequest
 from howsure.services.gate.gate import rule_on_gates
@@ -94,18 +93,24 @@ def request_for(work: Workspace, dataset: Dataset, target: TargetInput, options:
     if unknown := own.keys() - takes.keys():
         known = ", ".join(sorted({*takes, *WorkspaceOptions.__annotations__, "progress"}))
         raise ConfigInvalid(f"evaluate takes no {', '.join(sorted(unknown))}; it takes {known}")
-    spec = _target_spec(work.kit, target)
-    said: dict[str, Any] = {"datasets": saved.datasets, "dialect": saved.dialect, "target": spec}
-    said["name"] = GIVEN if saved.made else ""
+    if target is None or isinstance(target, str):
+        spec = target or ""
+    else:
+        functions = FunctionTargets()
+        work.kit.kinds.replace(functions)
+        spec = functions.add(target)
+    values: dict[str, Any] = {"datasets": saved.datasets, "dialect": saved.dialect, "target": spec}
+    values["name"] = GIVEN if saved.made else ""
     if not spec:
         # Answers that came with the cases count where nobody else is to answer.
-        said["responses"] = saved.responses
+        values["responses"] = saved.responses
     if own.get("graders") is not None:
-        own["graders"] = [_grader_name(work.kit, each) for each in own["graders"]]
+        for grader in own["graders"]:
+            if not isinstance(grader, str):
+                work.kit.graders.replace(grader)
+        own["graders"] = [each if isinstance(each, str) else each.name for each in own["graders"]]
     try:
-        request = msgspec.convert(
-            {**said, **{name: _plain(value, takes[name]) for name, value in own.items()}}, RunRequest
-        )
+        request = msgspec.convert(values | {name: _plain(own[name], takes[name]) for name in own}, RunRequest)
     except msgspec.ValidationError as error:
         raise ConfigInvalid(f"evaluate: {error}") from error
     return apply_settings(work, request)
@@ -123,18 +128,3 @@ def _plain(value: Any, kind: Any) -> Any:
     if isinstance(value, str):
         return (value,) if "tuple" in str(kind) else value
     return [str(each) for each in value] if isinstance(value, Sequence) else value
-
-
-def _target_spec(kit: Kit, target: TargetInput) -> str:
-    if target is None or isinstance(target, str):
-        return target or ""
-    functions = FunctionTargets()
-    kit.kinds.replace(functions)
-    return functions.add(target)
-
-
-def _grader_name(kit: Kit, given: str | Grader | BindableGrader) -> str:
-    if isinstance(given, str):
-        return given
-    kit.graders.replace(given)
-    return given.name

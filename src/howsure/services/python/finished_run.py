@@ -47,8 +47,8 @@ class GateResults(Struct, frozen=True):
         return self.held
 
     def __repr__(self) -> str:
-        told = "; ".join(f"{each.expression}: {each.outcome.value}. {each.reason}" for each in self.rulings)
-        return f"<gate {told}>"
+        rulings = "; ".join(f"{each.expression}: {each.outcome.value}. {each.reason}" for each in self.rulings)
+        return f"<gate {rulings}>"
 
 
 class RunComparison(Struct, frozen=True):
@@ -115,11 +115,12 @@ class FinishedRun:
     @cached_property
     def results(self) -> tuple[Result, ...]:
         """Every result, in the order of the cases."""
-        return run_sync(self._results())
 
-    async def _results(self) -> tuple[Result, ...]:
-        async with await self._work.store(read_only=True) as store:
-            return tuple([each async for each in store.iterate(self.id)])
+        async def read() -> tuple[Result, ...]:
+            async with await self._work.store(read_only=True) as store:
+                return tuple([each async for each in store.iterate(self.id)])
+
+        return run_sync(read())
 
     def gate(self, *expressions: str) -> GateResults:
         """Hold it to gates: `run.gate("pass_rate >= 0.9")`. Decided on the whole 95 % interval."""
@@ -131,15 +132,15 @@ class FinishedRun:
         async with await self._work.store(read_only=True) as store:
             return GateResults((await rule_on_gates(store, self.summary, expressions, pinned=False)).gates)
 
-    def compare(self, other: FinishedRun | str, **asked: Any) -> RunComparison:
+    def compare(self, other: FinishedRun | str, **options: Any) -> RunComparison:
         """Is this one better than `other` (a run, its id or name), worse, the same, or can nobody tell yet? Further
         arguments as in `howsure compare`: `by`, `candidates`, `margin`, `confidence`, `cluster`."""
         base = other if isinstance(other, str) else other.id
         # Comparing loads numpy and scipy: only who compares pays for that.
         comparing = import_module("howsure.services.compare.compare")
-        done = run_sync(comparing.compare_runs(self._work, comparing.CompareRequest(runs=(base, self.id), **asked)))
-        told = " ".join(comparison_sentence(pair, done.unit) for pair in done.pairs)
-        return RunComparison(done, told, comparison_markdown(done))
+        done = run_sync(comparing.compare_runs(self._work, comparing.CompareRequest(runs=(base, self.id), **options)))
+        sentence = " ".join(comparison_sentence(pair, done.unit) for pair in done.pairs)
+        return RunComparison(done, sentence, comparison_markdown(done))
 
     def to_frame(self, library: str = "", *, of: str = "results") -> Any:
         """A table of the results, or of every grade (`of="grades"`), in pandas or polars: the one named, or the one

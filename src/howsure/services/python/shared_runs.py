@@ -85,7 +85,7 @@ class CaseByCaseRun:
     def _with_bot(self, bot: Any, candidate: CandidateRepeat) -> CandidateRepeat:
         functions = FunctionTargets()
         spec = functions.add(bot).partition(":")[2]
-        wish = TargetRequest(
+        request = TargetRequest(
             name=functions.name,
             rest=spec,
             environ=os.environ,
@@ -94,7 +94,7 @@ class CaseByCaseRun:
             candidate=candidate.candidate,
             repeat=candidate.repeat,
         )
-        return replace(candidate, target=functions.make(wish))
+        return replace(candidate, target=functions.make(request))
 
     @property
     def spent(self) -> ModelSpending | None:

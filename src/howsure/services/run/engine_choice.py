@@ -59,9 +59,9 @@ async def check(target: Target) -> str:
 
 
 def _refused(target: Target, failure: CaseFailure) -> PlanRefused:
-    said = str(failure).removeprefix(f"{_who(target)}: ").rstrip()
-    end = "" if said.endswith((".", "?", "!")) else "."
-    return PlanRefused(f"{_who(target)} is not ready: {said}{end} Nothing was run.")
+    reason = str(failure).removeprefix(f"{_who(target)}: ").rstrip()
+    end = "" if reason.endswith((".", "?", "!")) else "."
+    return PlanRefused(f"{_who(target)} is not ready: {reason}{end} Nothing was run.")
 
 
 def _who(target: Target) -> str:

@@ -65,7 +65,11 @@ def parse_target(spec: str, kit: Kit, blocks: Blocks) -> TargetSpec:
             raise PlanRefused("--target replay: needs the agent to re-send the messages to, such as replay:http:URL")
         return TargetSpec(name=inner.name, kind=inner.kind, rest=inner.rest, settings=inner.settings, replay=True)
     if spec in blocks:
-        return _block_target(spec, blocks[spec], kit)
+        block, known = blocks[spec], [CHAT, *kit.kinds.names()]
+        if (kind := block.get("kind")) not in known:
+            found = repr(kind) if "kind" in block else "no `kind`"
+            raise ConfigInvalid(f"`targets.{spec}.kind`: expected one of {', '.join(known)}, found {found}")
+        return TargetSpec(name=spec, kind=kind, settings={key: block[key] for key in block if key != "kind"})
     kind, _, rest = spec.partition(":")
     if kind == "https":
         kind, rest = "http", spec
@@ -74,15 +78,6 @@ def parse_target(spec: str, kit: Kit, blocks: Blocks) -> TargetSpec:
     if kind in kit.kinds or kind == CHAT:
         return TargetSpec(name=kind, kind=kind, rest=rest)
     raise UnknownName("target", spec, [*blocks, *kit.targets.names(), CHAT, *kit.kinds.names(), REPLAY])
-
-
-def _block_target(name: str, block: Mapping[str, Any], kit: Kit) -> TargetSpec:
-    kind = block.get("kind")
-    known = [CHAT, *kit.kinds.names()]
-    if kind not in known:
-        found = repr(kind) if "kind" in block else "no `kind`"
-        raise ConfigInvalid(f"`targets.{name}.kind`: expected one of {', '.join(known)}, found {found}")
-    return TargetSpec(name=name, kind=kind, settings={key: value for key, value in block.items() if key != "kind"})
 
 
 def chat_models(target: TargetSpec, request: RunRequest) -> tuple[str, ...]:
@@ -227,11 +222,11 @@ def _earlier_conversations(recordings: Recordings | None, candidate: str, repeat
     if recordings is None:
         return {}
     only = recordings.candidates if len(recordings.candidates) == 1 else ()
-    lanes = [(name, number) for name in (candidate, "", *only) for number in (repeat, 1)]
+    preferred = [(name, number) for name in (candidate, "", *only) for number in (repeat, 1)]
     found: dict[str, tuple[int, Transcript]] = {}
     for (case, name, number), recording in recordings.by_case.items():
-        if isinstance(recording, Transcript) and (name, number) in lanes:
-            place = lanes.index((name, number))
+        if isinstance(recording, Transcript) and (name, number) in preferred:
+            place = preferred.index((name, number))
             if case not in found or place < found[case][0]:
                 found[case] = (place, recording)
     return {case: recording for case, (_, recording) in found.items()}

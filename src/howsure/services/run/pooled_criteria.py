@@ -20,7 +20,6 @@ from howsure.model.expectation import Criteria, Criterion
 from howsure.model.result import Result
 from howsure.model.transcript import BrokenRecording, Transcript
 from howsure.services.run.recorded_answers import is_simulation, read_answers
-from howsure.targets.recordings import Recordings
 from howsure.users.scripts import user_messages
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -55,14 +54,9 @@ def conversation_dataset(path: str, dialect: Dialect, folder: Path) -> str:
     """The path of a dataset of finished conversations. A file of transcripts is written as one in `folder`."""
     if not Path(path).is_file() or is_simulation(Path(path), dialect):
         return path
-    return _write_cases(_cases(read_answers([path], dialect).recordings), dialect, folder, Path(path).stem)
-
-
-def _cases(recordings: Recordings) -> list[Case]:
-    return [
-        _case(_name(case, candidate, repeat), recording)
-        for (case, candidate, repeat), recording in recordings.by_case.items()
-    ]
+    recordings = read_answers([path], dialect).recordings.by_case
+    cases = [_case(_name(*attempt), recording) for attempt, recording in recordings.items()]
+    return _write_cases(cases, dialect, folder, Path(path).stem)
 
 
 async def stored_conversations(results: AsyncIterator[Result], dialect: Dialect, folder: Path, name: str) -> str:
@@ -80,8 +74,8 @@ def _name(case: str, candidate: str, repeat: int) -> str:
 
 
 def _case(id: str, recording: Transcript | BrokenRecording) -> Case:
-    said = user_messages(recording) if isinstance(recording, Transcript) else ()
-    return Case(id=id, input=Script(turns=said or ("(nothing is known of what the user said)",)), recorded=recording)
+    turns = user_messages(recording) if isinstance(recording, Transcript) else ()
+    return Case(id=id, input=Script(turns=turns or ("(nothing is known of what the user said)",)), recorded=recording)
 
 
 def _write_cases(cases: list[Case], dialect: Dialect, folder: Path, name: str) -> str:

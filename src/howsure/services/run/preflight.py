@@ -129,22 +129,20 @@ class _CaseTally:
         self.header = self.header or case.metadata.get(HEADER, {})
         if self._ids is not None and not self._ids.is_new(case.id, len(self._files)):
             first = self._files[self._ids.line_of(case.id) - 1]
-            self.clashes.append(_clash(case.id, first, self._files[-1]))
+            self.clashes.append(
+                Problem(
+                    code="duplicate-id",
+                    message=f"the case {case.id!r} is also in {first}",
+                    file=self._files[-1],
+                    field="id",
+                    expected="ids that are unique over all files of one run",
+                    found=case.id,
+                    hint="run the files one by one, or rename one of the cases",
+                )
+            )
         if (self._limit is None or self.total < self._limit) and matches(case, self._filters):
             self.total += 1
             self._look(case)
-
-
-def _clash(case_id: str, first: str, second: str) -> Problem:
-    return Problem(
-        code="duplicate-id",
-        message=f"the case {case_id!r} is also in {first}",
-        file=second,
-        field="id",
-        expected="ids that are unique over all files of one run",
-        found=case_id,
-        hint="run the files one by one, or rename one of the cases",
-    )
 
 
 def selected(cases: Iterable[Case], filters: Filters) -> Iterator[Case]:
@@ -178,12 +176,12 @@ Sides = tuple[Target, UserSimulator]
 
 
 class CoverageCheck:
-    """Looks at every case of the survey. `simulated` counts the scenarios that somebody has to play."""
+    """Looks at every case of the preflight. `simulated` counts the scenarios that somebody has to play."""
 
     def __init__(self, sides: Mapping[CandidateKey, Sides], agent: Agent | None) -> None:
-        recorded = {lane: each.covers for lane, (each, _) in sides.items() if isinstance(each, RecordedTarget)}
+        recorded = {key: each.covers for key, (each, _) in sides.items() if isinstance(each, RecordedTarget)}
         self._live = len(recorded) < len(sides)
-        self._replayed = {lane: _replays(each) for lane, (_, each) in sides.items() if isinstance(each, ReplayedUsers)}
+        self._replayed = {key: _replays(each) for key, (_, each) in sides.items() if isinstance(each, ReplayedUsers)}
         self._covers: dict[CandidateKey, Callable[[Case], bool]] = {**recorded, **self._replayed}
         self._agent = agent
         self._tools = {tool.tool_name for tool in agent.tools} if agent else set()
@@ -197,7 +195,8 @@ class CoverageCheck:
             if not covers(case):
                 self._missing_count += 1
                 if len(self._missing) < LISTED:
-                    self._missing.append(_pair(case.id, candidate, repeat))
+                    by = f" by {candidate}" if candidate else ""
+                    self._missing.append(case.id + by + (f" (repeat {repeat})" if repeat > 1 else ""))
         if self._live and isinstance(case.input, Scenario):
             self.simulated += 1
         if self._agent is not None:
@@ -222,18 +221,18 @@ class CoverageCheck:
     def warnings(self, rubric: Rubric | None) -> list[str]:
         if self._agent is None:
             return []
-        said = [
+        warnings = [
             f"case {case!r} names the tool {tool!r}, which the agent {self._agent.name!r} does not have"
             for tool, case in self._unknown_tools.items()
         ]
         known = {tool.id for tool in self._agent.tools} | {base.id for base in self._agent.knowledge_bases}
         for rule in rubric.rules if rubric else ():
-            said += [
+            warnings += [
                 f"rule {rule.id!r} names the component {component!r}, which the agent {self._agent.name!r} lacks"
                 for component in rule.component_ids
                 if component not in known
             ]
-        return said
+        return warnings
 
 
 def _replays(users: ReplayedUsers) -> Callable[[Case], bool]:
@@ -258,7 +257,3 @@ def named_tools(case: Case) -> list[str]:
         elif isinstance(expectation, ForbiddenTools):
             names += expectation.names
     return names
-
-
-def _pair(case: str, candidate: str, repeat: int) -> str:
-    return case + (f" by {candidate}" if candidate else "") + (f" (repeat {repeat})" if repeat > 1 else "")

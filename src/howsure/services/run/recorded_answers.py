@@ -17,7 +17,7 @@ from howsure.model.result import Result
 from howsure.model.run import DatasetPin
 from howsure.model.transcript import BrokenRecording
 from howsure.services.files import stored_path
-from howsure.targets.recordings import Recording, Recordings
+from howsure.targets.recordings import Recordings
 
 
 class RecordedAnswers(Struct, frozen=True):
@@ -89,23 +89,18 @@ def _add_conversations(recordings: Recordings, cases: Iterable[Case], file: str)
             )
             continue
         recordings.by_case[key] = case.recorded
-        _add_by_turns(recordings, case, case.recorded)
+        turns, number = user_turns(case.input), 1
+        while (turns, "", number) in recordings.by_turns:
+            number += 1
+        recordings.by_turns[(turns, "", number)] = case.recorded
     return problems
-
-
-def _add_by_turns(recordings: Recordings, case: Case, recording: Recording) -> None:
-    turns, repeat = user_turns(case.input), 1
-    while (turns, "", repeat) in recordings.by_turns:
-        repeat += 1
-    recordings.by_turns[(turns, "", repeat)] = recording
 
 
 async def earlier_answers(results: AsyncIterator[Result]) -> Recordings:
     """The answers of an earlier run. A conversation that broke there is broken here too."""
     recordings = Recordings()
     async for result in results:
-        said = result.transcript
         reason = "; ".join(failure.message for failure in result.failures) or "no transcript was kept"
         key = (result.case.id, result.candidate, result.repeat)
-        recordings.by_case[key] = BrokenRecording(reason=reason) if said is None else said
+        recordings.by_case[key] = result.transcript or BrokenRecording(reason=reason)
     return recordings

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 
 from howsure.dialects.datasets import digest
 from howsure.errors import Conflict, PlanRefused
-from howsure.llm.transport import AddressGuard
 from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.model.result import Result
 from howsure.model.run import Pins, Run, RunState
 from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest
 from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
 from howsure.services.files import keep_piped, native_path
 from howsure.services.gate.gate import combine_gates, rule_on_gates
 from howsure.services.host.allowed_hosts import guard_for
@@ -215,7 +216,10 @@ async def replan(
     if trust_pins and await asyncio.to_thread(_is_unchanged, run, request):
         known_cases = run.counts.total // (run.pins.request.repeat * len(run.pins.request.candidates))
     cases = pinned_cases(run.pins, request, work.kit, known_cases) if known_cases else None
-    guard = await _guard(work, store, run)
+    # A run that somebody asked the service for may reach the allowed hosts only.
+    queued = await store.queue.job(run.id) is not None
+    hosts, target = work.settings.service.hosts, run.pins.request.target
+    guard = guard_for(hosts, target, work.settings.targets) if queued else None
     began = run.created_at
     plan = await asyncio.to_thread(
         plan_run, work, request, materials, models, now=lambda: began, cases=cases, guard=guard
@@ -230,12 +234,6 @@ def _is_unchanged(run: Run, request: RunRequest) -> bool:
     return len(request.datasets) == len(run.pins.datasets) and all(
         path.is_file() and digest(path) == pin.sha256 for pin, path in files
     )
-
-
-async def _guard(work: Workspace, store: Store, run: Run) -> AddressGuard | None:
-    """Where the target of a run may be reached that somebody asked the service for."""
-    queued = await store.queue.job(run.id) is not None
-    return guard_for(work.settings.service.hosts, run.pins.request.target, work.settings.targets) if queued else None
 
 
 async def _recorded_answers(work: Workspace, store: Store, request: RunRequest) -> RecordedAnswers | None:
@@ -265,26 +263,61 @@ class ReplyLog:
             self._file = Path(self._path).open("ab")
         except OSError as error:
             raise PlanRefused(f"--record-judge {self._path}: cannot be written: {error.strerror}") from error
-        return self._write
 
-    def _write(self, line: bytes) -> None:
-        self._file.write(line if line.endswith(b"\n") else line + b"\n")
-        self._file.flush()
+        def write(line: bytes) -> None:
+            self._file.write(line if line.endswith(b"\n") else line + b"\n")
+            self._file.flush()
+
+        return write
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
 
 
-def apply_settings(work: Workspace, options: RunRequest) -> RunRequest:
-    """The options, with the settings for what they leave open. Gates are added to those of the settings."""
+def apply_settings(work: Workspace, request: RunRequest) -> RunRequest:
+    """The request, with the settings for what it leaves open. Gates are added to those of the settings."""
     settings = work.settings
     return replace(
-        options,
-        judge=options.judge or settings.judge or OFFLINE,
-        simulator=options.simulator or settings.simulator,
-        engine=options.engine or settings.engine.value,
-        concurrency=settings.max_concurrency if options.concurrency is None else options.concurrency,
-        batch_criteria=options.batch_criteria or settings.batch_criteria,
-        gates=combine_gates(work, options.gates),
+        request,
+        judge=request.judge or settings.judge or OFFLINE,
+        simulator=request.simulator or settings.simulator,
+        engine=request.engine or settings.engine.value,
+        concurrency=settings.max_concurrency if request.concurrency is None else request.concurrency,
+        batch_criteria=request.batch_criteria or settings.batch_criteria,
+        gates=combine_gates(work, request.gates),
     )
+
+
+RECENT_RUNS = 20
+"""How many runs are searched for one that is like the new one."""
+BATCH = 500
+
+AttemptKey = tuple[str, str, int]
+"""Case, candidate and repeat."""
+
+
+async def carry_over(store: Store, run: Run, plan: Plan) -> int:
+    """Copy the results that still hold into a new run; returns how many they are."""
+    recent = await store.runs(limit=RECENT_RUNS, states=(RunState.COMPLETED,))
+    earlier = next((each for each in recent if each.id != run.id and alike(each.pins, run.pins)), None)
+    if earlier is None:
+        return 0
+    known: dict[AttemptKey, Result] = {}
+    async for result in store.iterate(earlier.id):
+        if result.verdict is not Verdict.ERRORED:
+            known[result.case.id, result.candidate, result.repeat] = result
+    unchanged: list[Result] = []
+    for place, case in enumerate(plan.cases.read()):
+        for at, each in enumerate(plan.candidates):
+            before = known.get((case.id, each.candidate, each.repeat))
+            if before is not None and before.case == case:
+                unchanged.append(replace(before, position=place * len(plan.candidates) + at))
+    for begin in range(0, len(unchanged), BATCH):
+        await store.save(run.id, unchanged[begin : begin + BATCH])
+    return len(unchanged)
+
+
+def alike(first: Pins, second: Pins) -> bool:
+    """Whether two runs differ in nothing but what their files hold."""
+    return replace(first, datasets=()) == replace(second, datasets=())

@@ -31,20 +31,20 @@ class WatchedFiles(Struct, frozen=True):
     others: frozenset[Path]
 
 
-def watched_files(work: Workspace, options: RunRequest, written: Sequence[Path] = ()) -> WatchedFiles:
+def watched_files(work: Workspace, request: RunRequest, written: Sequence[Path] = ()) -> WatchedFiles:
     """What the run reads; what it writes is left out, or it would never end."""
-    if any(path == "-" or path.startswith(RUN) for path in options.datasets):
+    if any(path == "-" or path.startswith(RUN) for path in request.datasets):
         raise PlanRefused(
             "--watch needs datasets that are files: what comes through a pipe or from a run never changes"
         )
     own = {path.resolve() for path in written}
-    data = frozenset(_data(options)) - own
-    return WatchedFiles(data, frozenset(path.resolve() for path in _others(work, options)) - own - data)
+    data = frozenset(_data(request)) - own
+    return WatchedFiles(data, frozenset(path.resolve() for path in _others(work, request)) - own - data)
 
 
-def _data(options: RunRequest) -> Iterator[Path]:
+def _data(request: RunRequest) -> Iterator[Path]:
     """The files of folders, and the folders themselves: a new file changes them."""
-    for path in map(Path, options.datasets):
+    for path in map(Path, request.datasets):
         yield path.resolve()
         try:
             yield from (each.resolve() for each in expand([path]))
@@ -52,16 +52,16 @@ def _data(options: RunRequest) -> Iterator[Path]:
             continue
 
 
-def _others(work: Workspace, options: RunRequest) -> Iterator[Path]:
+def _others(work: Workspace, request: RunRequest) -> Iterator[Path]:
     settings, beside = work.settings, work.beside
     yield beside / FILE
     yield from (beside / name for name in (*settings.plugins, *settings.evals))
     yield from (beside / name for name in settings.contracts.values() if isinstance(name, str))
-    given = (*options.responses, *options.evals, options.rubric, options.agent, options.criteria_from)
+    given = (*request.responses, *request.evals, request.rubric, request.agent, request.criteria_from)
     yield from (Path(name) for name in given if name and not name.startswith(RUN))
-    if options.judge.startswith(RECORDED):
-        yield Path(options.judge.removeprefix(RECORDED))
-    spec = options.target.removeprefix("replay:")
+    if request.judge.startswith(RECORDED):
+        yield Path(request.judge.removeprefix(RECORDED))
+    spec = request.target.removeprefix("replay:")
     block = settings.targets.get(spec)
     texts = [str(value) for value in block.values()] if block else [spec, spec.partition(":")[2]]
     for text in texts:
@@ -74,17 +74,15 @@ def _code(text: str, folder: Path) -> Iterator[Path]:
     module = folder / Path(*place.split(".")) if place and "/" not in place else folder / place
     for path in (folder / place, module.with_suffix(".py"), module / "__init__.py"):
         if place and path.suffix == ".py" and path.is_file():
-            yield from (each for each in path.parent.rglob("*.py") if not _hidden(each, path.parent))
+            for each in path.parent.rglob("*.py"):
+                parts = each.relative_to(path.parent).parts
+                if not any(part.startswith(".") or part in HIDDEN for part in parts):
+                    yield each
     try:
         words = shlex.split(text)
     except ValueError:
         return
     yield from (folder / word for word in words if word.endswith(".py") and (folder / word).is_file())
-
-
-def _hidden(path: Path, folder: Path) -> bool:
-    parts = path.relative_to(folder).parts
-    return any(part.startswith(".") or part in HIDDEN for part in parts)
 
 
 class Snapshot:

@@ -15,7 +15,7 @@ from howsure.model.case import Case, SingleTurn, user_turns
 from howsure.model.expectation import ToolCalls, text_id
 from howsure.model.result import Result
 from howsure.model.rubric import Severity
-from howsure.model.score import Grade, Part, Score, Unscored, UnscoredReason
+from howsure.model.score import Part, Score, Unscored, UnscoredReason
 from howsure.model.simulation import Ending, Fault
 from howsure.model.transcript import ToolCall, Transcript
 from howsure.model.verdict import Verdict
@@ -183,7 +183,11 @@ def read_facts(
         fault=result.fault or find_fault(result.verdict, transcript, result.grades, result.failures),
         failed=tuple(_failed(scores, result.reasons)),
         parts=tuple(_parts(case.id, scores)),
-        errors=tuple(_errors(result.grades)),
+        errors=tuple(
+            (grade.name, _cut(grade.reason))
+            for grade in result.grades
+            if isinstance(grade, Unscored) and grade.why is UnscoredReason.ERROR
+        ),
         passed_rules=_passed_parts(scores, RUBRIC),
         passed_criteria=_passed_parts(scores, CRITERIA),
         outcome=next((score.passed for score in scores if score.name == OUTCOME and score.part is None), None),
@@ -203,13 +207,9 @@ def _failed(scores: Iterable[Score], reasons: Sequence[str]) -> Iterator[FailedG
     for score in scores:
         if score.part is None and score.passed is False:
             gates = any(reason.removeprefix("hard fail: ").startswith(f"{score.name} ") for reason in reasons)
-            yield FailedGrade(score.name, _cut(score.reason), bool(score.judge), gates, _partly(score))
-
-
-def _partly(score: Score) -> bool:
-    """Whether some of several right choices were made."""
-    chosen, correct = (score.details.get(key) for key in ("chosen", "correct"))
-    return isinstance(chosen, list) and isinstance(correct, list) and not set(chosen).isdisjoint(correct)
+            chosen, correct = score.details.get("chosen"), score.details.get("correct")
+            partly = isinstance(chosen, list) and isinstance(correct, list) and not set(chosen).isdisjoint(correct)
+            yield FailedGrade(score.name, _cut(score.reason), bool(score.judge), gates, partly)
 
 
 def part_key(grader: str, case_id: str, part: Part) -> str:
@@ -229,12 +229,6 @@ def _parts(case_id: str, scores: Iterable[Score]) -> Iterator[FailedPart]:
             yield FailedPart(score.name, key, part.id, _cut(part.text), part.scope, _cut(score.reason), severe, penalty)
 
 
-def _errors(grades: Iterable[Grade]) -> Iterator[tuple[str, str]]:
-    for grade in grades:
-        if isinstance(grade, Unscored) and grade.why is UnscoredReason.ERROR:
-            yield grade.name, _cut(grade.reason)
-
-
 def _passed_parts(scores: Iterable[Score], grader: str) -> int:
     return sum(score.passed is True for score in scores if score.name == grader and score.part is not None)
 
@@ -250,7 +244,9 @@ def _tools(
     calls = transcript.tool_calls if transcript else ()
     searched = [call for call in calls if searches(call.name) or call.name in retrievers]
     # A later search that found something makes up for one that did not.
-    empty = [] if any(map(_found, searched)) else [call.name for call in searched if call.result is not None]
+    results = [call.result for call in searched if call.result is not None]
+    found = any(not result.failed and not found_nothing(result.content) for result in results)
+    empty = [] if found else [call.name for call in searched if call.result is not None]
     return ToolFaults(
         missing=_names(_MISSING.findall(reasons)),
         wrong=_names(_WRONG.findall(reasons)),
@@ -260,10 +256,6 @@ def _tools(
         empty=_names(empty),
         searched=bool(searched),
     )
-
-
-def _found(call: ToolCall) -> bool:
-    return call.result is not None and not call.result.failed and not found_nothing(call.result.content)
 
 
 def _lacking_tools(case: Case, calls: Sequence[ToolCall], agent_tools: frozenset[str] | None) -> tuple[str, ...]:

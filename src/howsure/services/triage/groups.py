@@ -135,8 +135,12 @@ def group_results(
         for key, total in _keys(each, totals):
             members.setdefault(key, []).append(place)
             of[key] = total
-    for name, places in _same_reasons(facts):
-        members[GroupKind.REASON, name], of[GroupKind.REASON, name] = places, None
+    reasons = [(place, text) for place, each in enumerate(facts) for text in each.texts]
+    for alike in group_similar([text for _, text in reasons]):
+        places = list(dict.fromkeys(reasons[member][0] for member in alike))
+        if len(places) > 1:
+            key = GroupKind.REASON, representative(reasons[member][1] for member in alike)
+            members[key], of[key] = places, None
     made = [
         _group(key, dict.fromkeys(places), findings, of[key])
         for key, places in members.items()
@@ -183,15 +187,6 @@ def _keys(facts: ResultFacts, totals: RunTotals) -> Iterator[tuple[Key, int | No
             yield (GroupKind.TAG, tag), totals.tags[tag]
     if len(totals.candidates) > 1:
         yield (GroupKind.CANDIDATE, facts.candidate), totals.candidates.get(facts.candidate)
-
-
-def _same_reasons(facts: Sequence[ResultFacts]) -> Iterator[tuple[str, list[int]]]:
-    reasons = [(place, text) for place, each in enumerate(facts) for text in each.texts]
-    texts = [text for _, text in reasons]
-    for group in group_similar(texts):
-        places = list(dict.fromkeys(reasons[member][0] for member in group))
-        if len(places) > 1:
-            yield representative(texts[member] for member in group), places
 
 
 CAUSE_TEXTS: dict[Cause, tuple[str, str]] = {
@@ -243,56 +238,53 @@ def cause_groups(findings: Sequence[Finding]) -> tuple[CauseGroup, ...]:
     sorted_out: dict[tuple[Party, Cause], list[Finding]] = {}
     for finding in findings:
         sorted_out.setdefault((finding.party, finding.cause), []).append(finding)
-    made = [_cause_group(party, cause, found) for (party, cause), found in sorted_out.items()]
+    made = []
+    for (party, cause), own in sorted_out.items():
+        title, advice = CAUSE_TEXTS[cause]
+        sure = Counter(finding.confidence for finding in own)
+        made.append(
+            CauseGroup(
+                cause=cause,
+                party=party,
+                priority=PRIORITY[party],
+                title=title,
+                advice=advice,
+                confidence={word.value: sure[word] for word in Confidence if sure[word]},
+                results=tuple(finding.result for finding in own),
+                cases=tuple(dict.fromkeys(finding.case_id for finding in own)),
+            )
+        )
     causes = list(Cause)
     return tuple(sorted(made, key=lambda group: (group.priority.value, -len(group.results), causes.index(group.cause))))
 
 
-def _cause_group(party: Party, cause: Cause, findings: Sequence[Finding]) -> CauseGroup:
-    title, advice = CAUSE_TEXTS[cause]
-    sure = Counter(finding.confidence for finding in findings)
-    return CauseGroup(
-        cause=cause,
-        party=party,
-        priority=PRIORITY[party],
-        title=title,
-        advice=advice,
-        confidence={word.value: sure[word] for word in Confidence if sure[word]},
-        results=tuple(finding.result for finding in findings),
-        cases=tuple(dict.fromkeys(finding.case_id for finding in findings)),
-    )
-
-
 def divergences(facts: Sequence[ResultFacts], findings: Sequence[Finding]) -> tuple[Divergence, ...]:
     """Criteria that fail while all rules hold, then the reverse."""
-    found = list(_found(facts, findings))
-    splits = list(DivergenceKind)
-    return tuple(sorted(found, key=lambda each: splits.index(each.split)))
-
-
-def _found(facts: Sequence[ResultFacts], findings: Sequence[Finding]) -> Iterator[Divergence]:
+    diverging: list[Divergence] = []
     for each, finding in zip(facts, findings, strict=True):
         if each.verdict is not Verdict.FAILED:
             continue
         unmet, broken = each.failed_parts(CRITERIA), each.failed_parts(RUBRIC)
         judged = not any(name in (CRITERIA, RUBRIC) for name, _ in each.errors)
         if unmet and not broken and each.passed_rules:
-            yield _divergence(
-                DivergenceKind.CRITERIA_FAIL, finding, tuple(part.text for part in unmet), each.passed_rules
-            )
+            split, passed = DivergenceKind.CRITERIA_FAIL, each.passed_rules
+            failed = tuple(part.text for part in unmet)
         elif broken and not unmet and each.passed_criteria and judged:
+            split, passed = DivergenceKind.RUBRIC_FAIL, each.passed_criteria
             failed = tuple(f"{part.id}: {part.text}" for part in broken)
-            yield _divergence(DivergenceKind.RUBRIC_FAIL, finding, failed, each.passed_criteria)
-
-
-def _divergence(split: DivergenceKind, finding: Finding, failed: tuple[str, ...], passed: int) -> Divergence:
-    return Divergence(
-        split=split,
-        case_id=finding.case_id,
-        case_name=finding.case_name,
-        candidate=finding.candidate,
-        repeat=finding.repeat,
-        party=finding.party,
-        failed=failed,
-        passed=passed,
-    )
+        else:
+            continue
+        diverging.append(
+            Divergence(
+                split=split,
+                case_id=finding.case_id,
+                case_name=finding.case_name,
+                candidate=finding.candidate,
+                repeat=finding.repeat,
+                party=finding.party,
+                failed=failed,
+                passed=passed,
+            )
+        )
+    splits = list(DivergenceKind)
+    return tuple(sorted(diverging, key=lambda each: splits.index(each.split)))

@@ -4,7 +4,7 @@ must cite cases: one that cites none, or one that is not in the run, is dropped,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import cache
 from hashlib import sha256
@@ -90,6 +90,7 @@ def report_question(found: Triage) -> Question:
 def report_inputs(found: Triage) -> Mapping[str, str]:
     """The findings as the inputs of the prompt."""
     by_result = {finding.result: finding for finding in found.findings}
+    large = sorted((group for group in found.groups if group.results > 1), key=lambda group: -group.results)
     return {
         "overview": (
             f"{found.total} results: {found.passed} passed, {found.failed} failed, {found.errored} errored, "
@@ -97,24 +98,21 @@ def report_inputs(found: Triage) -> Mapping[str, str]:
         ),
         "causes": "\n\n".join(_cause(group, by_result) for group in found.causes),
         "divergence": "\n".join(map(_divergence, found.divergences[:MOST_IDS])),
-        "shared": "\n".join(_shared(found.groups)),
+        "shared": "\n".join(map(_shared, large[:MOST_GROUPS])),
     }
 
 
 def _cause(group: CauseGroup, by_result: Mapping[str, Finding]) -> str:
     sure = ", ".join(f"{word} {number}" for word, number in group.confidence.items())
     lines = [f"{group.title} (answerable: {group.party.value}; {sure})"]
-    lines += [_finding(by_result[result]) for result in group.results[:MOST_FINDINGS]]
+    for finding in (by_result[result] for result in group.results[:MOST_FINDINGS]):
+        by = f" by {finding.candidate}" if finding.candidate else ""
+        by += f" ({finding.case_name})" if finding.case_name else ""
+        shown = f" | evidence: {_short(finding.evidence)}" if finding.evidence else ""
+        lines.append(f"- case {_line(finding.case_id + by)}: {finding.confidence.value}: {_short(finding.why)}{shown}")
     if len(group.results) > MOST_FINDINGS:
         lines.append(f"- also case {_listed(group.cases)}")
     return "\n".join(lines)
-
-
-def _finding(finding: Finding) -> str:
-    by = f" by {finding.candidate}" if finding.candidate else ""
-    by += f" ({finding.case_name})" if finding.case_name else ""
-    shown = f" | evidence: {_short(finding.evidence)}" if finding.evidence else ""
-    return f"- case {_line(finding.case_id + by)}: {finding.confidence.value}: {_short(finding.why)}{shown}"
 
 
 def _divergence(each: Divergence) -> str:
@@ -123,12 +121,10 @@ def _divergence(each: Divergence) -> str:
     return f"- case {_line(each.case_id)}: {failed} that failed: {unmet} | {held} that held: {each.passed}"
 
 
-def _shared(groups: Sequence[TriageGroup]) -> Iterator[str]:
-    large = sorted((group for group in groups if group.results > 1), key=lambda group: -group.results)
-    for group in large[:MOST_GROUPS]:
-        of = f" of {group.of}" if group.of is not None else ""
-        word = "reasons like" if group.kind is GroupKind.REASON else group.kind.value
-        yield f"- {word} “{_short(group.name)}”: {group.results}{of} results, case {_listed(group.cases)}"
+def _shared(group: TriageGroup) -> str:
+    of = f" of {group.of}" if group.of is not None else ""
+    word = "reasons like" if group.kind is GroupKind.REASON else group.kind.value
+    return f"- {word} “{_short(group.name)}”: {group.results}{of} results, case {_listed(group.cases)}"
 
 
 def _listed(cases: Sequence[str]) -> str:
@@ -208,9 +204,11 @@ def _claim(claim: Any) -> RootCause:
     if not isinstance(cases, list) or not all(isinstance(case, str) for case in cases):
         raise UnparsableReply("the `cases` of a claim must be a list of ids")
     title, explanation, fix = (_text(claim, key) for key in ("title", "explanation", "fix"))
-    return RootCause(
-        title=title, party=_party(claim), explanation=explanation, fix=fix, cases=tuple(dict.fromkeys(cases))
-    )
+    word = _text(claim, "party").strip().lower().replace(" ", "_").replace("-", "_")
+    parties = [party.value for party in Party]
+    if word not in parties:
+        raise UnparsableReply(f"the party {word!r} is none of {', '.join(parties)}")
+    return RootCause(title=title, party=Party(word), explanation=explanation, fix=fix, cases=_each_once(cases))
 
 
 def _text(claim: Mapping[str, Any], key: str) -> str:
@@ -218,14 +216,6 @@ def _text(claim: Mapping[str, Any], key: str) -> str:
     if not isinstance(value, str):
         raise UnparsableReply(f"the `{key}` of a claim must be a text")
     return value
-
-
-def _party(claim: Mapping[str, Any]) -> Party:
-    word = _text(claim, "party").strip().lower().replace(" ", "_").replace("-", "_")
-    try:
-        return Party(word)
-    except ValueError:
-        raise UnparsableReply(f"the party {word!r} is none of {', '.join(party.value for party in Party)}") from None
 
 
 def _confirm_claims(draft: ReportDraft, found: Triage) -> RootCauseReport:

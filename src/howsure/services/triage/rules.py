@@ -20,7 +20,6 @@ from howsure.services.triage.facts import (
     RUBRIC,
     TOOL_CHECKS,
     WEIGHTED,
-    FailedPart,
     ResultFacts,
     searches,
 )
@@ -142,7 +141,8 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
 def find_cause(facts: ResultFacts, run_facts: RunFacts) -> Finding:
     """The finding about one result."""
-    blame = next(found for rule in RULES if (found := rule(facts, run_facts)) is not None)
+    blame = next((found for rule in RULES if (found := rule(facts, run_facts)) is not None), None)
+    blame = blame or blame_agent(facts)
     return Finding(
         case_id=facts.case_id,
         case_name=facts.case_name,
@@ -244,7 +244,9 @@ def _strict(facts: ResultFacts, run_facts: RunFacts) -> Blame | None:
     unmet = facts.failed_parts(CRITERIA)
     if not unmet or facts.failed_parts(RUBRIC) or not facts.passed_rules:
         return None
-    if all(_nobody_meets(part, run_facts) for part in unmet):
+    tried = [run_facts.tried.get(part.key, MetCounts(0, 1)) for part in unmet]
+    beside_a_rule = any(part.key in run_facts.beside_a_rule for part in unmet)
+    if not beside_a_rule and all(each.judged >= 2 and each.met == 0 for each in tried):
         judged = run_facts.tried[unmet[0].key].judged
         why = f"nobody met it in {judged} results, and every rule held in all of them: “{unmet[0].text}”"
         return Blame(Party.EVALUATION, Cause.CRITERIA_STRICT, LIKELY, why, unmet[0].reason)
@@ -252,11 +254,6 @@ def _strict(facts: ResultFacts, run_facts: RunFacts) -> Blame | None:
         why = f"the expected outcome was reached and every rule held, but not: “{unmet[0].text}”"
         return Blame(Party.EVALUATION, Cause.CRITERIA_STRICT, POSSIBLE, why, unmet[0].reason)
     return None
-
-
-def _nobody_meets(part: FailedPart, run_facts: RunFacts) -> bool:
-    tried = run_facts.tried.get(part.key, MetCounts(0, 1))
-    return tried.judged >= 2 and tried.met == 0 and part.key not in run_facts.beside_a_rule
 
 
 def _earlier_talk(facts: ResultFacts, _: RunFacts) -> Blame | None:
@@ -300,10 +297,6 @@ def _first(facts: ResultFacts) -> str:
     return next(iter(facts.texts), "")
 
 
-def _agent(facts: ResultFacts, _: RunFacts) -> Blame:
-    return blame_agent(facts)
-
-
 TriageRule = Callable[[ResultFacts, RunFacts], Blame | None]
 RULES: tuple[TriageRule, ...] = (
     _no_choice,
@@ -317,5 +310,5 @@ RULES: tuple[TriageRule, ...] = (
     _earlier_talk,
     _retrieval,
     _cut_off,
-    _agent,
 )
+"""Where none of these applies, it is the agent."""

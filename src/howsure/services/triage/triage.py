@@ -39,13 +39,16 @@ async def triage_stored(store: Store, run: Run) -> Triage:
     attempts, measured = await store.columns(run.id)
     # All grades in the run of the criteria and rules that failed somewhere.
     ids = list(dict.fromkeys(part.id for each in facts for part in each.parts))
-    found: list[PartGrade] = []
+    grades: list[PartGrade] = []
     for start in range(0, len(ids), CHUNK):
-        found += await store.part_grades(run.id, ids[start : start + CHUNK])
-    grades = found
+        grades += await store.part_grades(run.id, ids[start : start + CHUNK])
+    to_judge = Counter[str]()
+    for column in measured:
+        if column.part_id is None:
+            to_judge[column.name] += sum(code in ASKED for code in column.outcomes)
     counted = RunTotals(
         tried=_tried(grades, attempts),
-        graders=_graders(measured),
+        graders=to_judge,
         components=_components(measured),
         tags=_tags(attempts, await store.case_previews(run.id)),
         candidates=Counter(attempts.candidate_names[place] for place in attempts.candidates),
@@ -96,15 +99,6 @@ def _tried(grades: Iterable[PartGrade], attempts: AttemptColumns) -> dict[str, M
             met[key] += grade.outcome == "passed"
             judged[key] += grade.outcome in ("passed", "failed")
     return {key: MetCounts(met[key], count) for key, count in judged.items()}
-
-
-def _graders(measured: Iterable[GradeColumn]) -> dict[str, int]:
-    """How many results each grader was to judge."""
-    asked = Counter[str]()
-    for column in measured:
-        if column.part_id is None:
-            asked[column.name] += sum(code in ASKED for code in column.outcomes)
-    return dict(asked)
 
 
 def _components(measured: Iterable[GradeColumn]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from howsure.errors import TargetFailed, TargetTimedOut
 from howsure.llm.http import BodyTooLarge, HttpPool
 from howsure.llm.transport import AddressGuard, AddressRefused, HttpRequest
 from howsure.targets.adk.events import Event
-from howsure.targets.adk.target import AdkSettings, SessionStart, unknown_app_message
+from howsure.targets.adk.target import AdkSettings, unknown_app_message
 from howsure.targets.settings import Headers, Secrets
 
 KEEP_ALIVE_SECONDS = 15.0
@@ -57,14 +57,15 @@ class AdkClient:
         apps = self._decode(response) if response.is_success else None
         return [str(app) for app in apps] if isinstance(apps, list) else None
 
-    async def create_session(self, user: str, session: str, start: SessionStart) -> str:
-        """Make a session that starts like this. The server may choose another id: this is the one it has."""
+    async def create_session(self, user: str, session: str, state: dict[str, Any], events: list[dict[str, Any]]) -> str:
+        """Make a session with this state and the events of an earlier conversation. Returns its id, which the server
+        may choose."""
         path = f"/apps/{quote(self._settings.app_name, safe='')}/users/{quote(user, safe='')}/sessions"
-        body: dict[str, Any] = {"session_id": session, "state": start.state}
-        response = await self._send("POST", path, body | ({"events": start.events} if start.events else {}))
-        if response.status in (404, 405, 422) and not start.events:
+        body: dict[str, Any] = {"session_id": session, "state": state}
+        response = await self._send("POST", path, body | ({"events": events} if events else {}))
+        if response.status in (404, 405, 422) and not events:
             # Servers of some versions know only the address that ends in the id, with the state as its body.
-            second = await self._send("POST", f"{path}/{quote(session, safe='')}", start.state)
+            second = await self._send("POST", f"{path}/{quote(session, safe='')}", state)
             response = second if second.is_success else response
         if response.status == 409 or "already exists" in response.text[:QUOTED]:
             raise TargetFailed(f"session {session!r} exists already on {self._base}; the server keeps it from before")

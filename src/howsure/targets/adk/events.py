@@ -49,32 +49,28 @@ def read_reply(events: Sequence[Event]) -> Reply:
         author = str(event.get("author") or "")
         if author == USER:
             continue
-        said = _text(event)
+        text = _text(event)
         if event.get("partial"):
-            fragments[author] = fragments.get(author, "") + said
+            fragments[author] = fragments.get(author, "") + text
             continue
-        if said:
+        if text:
             fragments.pop(author, None)
-        _read(event, author, said, turn)
+        turn.add_message(text, author, _calls(event))
+        for part in _parts(event):
+            if response := pick_value(part, "function_response", "functionResponse"):
+                name = str(response.get("name") or "")
+                turn.add_result(str(response.get("id") or ""), name, tool_result(response.get("response")))
+            if outcome := pick_value(part, "code_execution_result", "codeExecutionResult"):
+                failed = outcome.get("outcome") not in (None, "OUTCOME_OK")
+                turn.add_result(str(outcome.get("id") or ""), CODE, tool_result(outcome.get("output"), failed))
+        turn.add_usage(read_usage({LLM_RESPONSE: event}, "", TraceProblems()))
         agent = pick_value(event.get("actions"), "transfer_to_agent", "transferToAgent")
         if isinstance(agent, str) and not any(later.get("author") == agent for later in events[at + 1 :]):
             turn.add_handoff(agent)
-    for author, said in fragments.items():
+    for author, text in fragments.items():
         # The stream ended before the whole message came: the pieces are all there is.
-        turn.add_message(said, author)
+        turn.add_message(text, author)
     return turn.reply()
-
-
-def _read(event: Event, author: str, said: str, turn: TurnBuilder) -> None:
-    turn.add_message(said, author, _calls(event))
-    for part in _parts(event):
-        if response := pick_value(part, "function_response", "functionResponse"):
-            name = str(response.get("name") or "")
-            turn.add_result(str(response.get("id") or ""), name, tool_result(response.get("response")))
-        if outcome := pick_value(part, "code_execution_result", "codeExecutionResult"):
-            failed = outcome.get("outcome") not in (None, "OUTCOME_OK")
-            turn.add_result(str(outcome.get("id") or ""), CODE, tool_result(outcome.get("output"), failed))
-    turn.add_usage(read_usage({LLM_RESPONSE: event}, "", TraceProblems()))
 
 
 def _parts(event: Event) -> Iterator[Mapping[str, Any]]:
@@ -123,32 +119,27 @@ def read_state(session: Any) -> dict[str, Any] | None:
     return {name: value for name, value in state.items() if name not in PRIVATE}
 
 
-def read_spans(given: Any) -> tuple[Span, ...] | None:
+def read_spans(value: Any) -> tuple[Span, ...] | None:
     """The spans of a session from the trace endpoint; None: it has none."""
-    spans = [_span(span) for span in given if isinstance(span, Mapping)] if isinstance(given, list | tuple) else []
+    spans = [_span(span) for span in value if isinstance(span, Mapping)] if isinstance(value, list | tuple) else []
     return tuple(spans) or None
 
 
-def _span(given: Mapping[str, Any]) -> Span:
-    own = given.get("attributes")
-    return Span(
-        name=str(given.get("name") or ""),
-        span_id=_hex(pick_value(given, "span_id", "spanId"), 16),
-        trace_id=_hex(pick_value(given, "trace_id", "traceId"), 32),
-        parent_id=_hex(pick_value(given, "parent_span_id", "parentSpanId"), 16),
-        start_ns=read_count(pick_value(given, "start_time", "startTime")),
-        end_ns=read_count(pick_value(given, "end_time", "endTime")),
-        attributes={**_log_attributes(given.get("logs") or ()), **(own if isinstance(own, Mapping) else {})},
-    )
-
-
-def _log_attributes(logs: Iterable[Any]) -> dict[str, Any]:
-    """Prompts and answers, which newer versions write into logs under the span and older ones on the span itself."""
+def _span(span: Mapping[str, Any]) -> Span:
+    # Newer versions write prompts and answers into logs under the span, older ones on the span itself.
     attributes: dict[str, Any] = {}
-    for log in logs:
-        found = pick_value(log, "attributes")
-        attributes.update(found if isinstance(found, Mapping) else {})
-    return attributes
+    for holder in (*(span.get("logs") or ()), span):
+        own = pick_value(holder, "attributes")
+        attributes.update(own if isinstance(own, Mapping) else {})
+    return Span(
+        name=str(span.get("name") or ""),
+        span_id=_hex(pick_value(span, "span_id", "spanId"), 16),
+        trace_id=_hex(pick_value(span, "trace_id", "traceId"), 32),
+        parent_id=_hex(pick_value(span, "parent_span_id", "parentSpanId"), 16),
+        start_ns=read_count(pick_value(span, "start_time", "startTime")),
+        end_ns=read_count(pick_value(span, "end_time", "endTime")),
+        attributes=attributes,
+    )
 
 
 def _hex(number: Any, digits: int) -> str:

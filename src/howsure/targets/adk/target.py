@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
@@ -42,13 +42,6 @@ class AdkSettings(Struct, frozen=True, kw_only=True):
     trace: bool = True
 
 
-class SessionStart(Struct, frozen=True):
-    """The state that a session starts with, and the events of an earlier conversation."""
-
-    state: dict[str, Any]
-    events: list[dict[str, Any]]
-
-
 class AdkKind:
     """`--target adk:URL/APP_NAME`, or a block with `kind: adk`."""
 
@@ -57,7 +50,16 @@ class AdkKind:
     def make(self, request: TargetRequest) -> AdkTarget:
         problems = SettingProblems(request)
         settings = read_block({**request.settings, **_split_address(request.rest)}, AdkSettings, problems)
-        _check_address(settings, problems)
+        if not settings.url:
+            problems.add("url", "missing; expected the address of the server, such as http://127.0.0.1:8000")
+        elif urlsplit(settings.url).scheme not in ("http", "https") or not urlsplit(settings.url).hostname:
+            problems.add("url", f"expected an address such as http://127.0.0.1:8000, found {settings.url!r}")
+        elif urlsplit(settings.url).username or urlsplit(settings.url).query:
+            problems.add("url", "may hold no password and no `?`; send secrets in `headers`, by the name of a variable")
+        if not settings.app_name:
+            problems.add(
+                "app_name", "missing; expected the name of the agent's folder, as the server's /list-apps gives it"
+            )
         check_seconds("turn_seconds", settings.turn_seconds, problems)
         headers = filled_headers(settings.headers, request.environ, problems)
         problems.raise_if_any()
@@ -72,19 +74,6 @@ def _split_address(rest: str) -> dict[str, str]:
     if not urlsplit(url).netloc:
         raise ConfigInvalid(f"--target adk:{rest}: {EXPECTED}")
     return {"url": url, "app_name": app}
-
-
-def _check_address(settings: AdkSettings, problems: SettingProblems) -> None:
-    if not settings.url:
-        problems.add("url", "missing; expected the address of the server, such as http://127.0.0.1:8000")
-    elif urlsplit(settings.url).scheme not in ("http", "https") or not urlsplit(settings.url).hostname:
-        problems.add("url", f"expected an address such as http://127.0.0.1:8000, found {settings.url!r}")
-    elif urlsplit(settings.url).username or urlsplit(settings.url).query:
-        problems.add("url", "may hold no password and no `?`; send secrets in `headers`, by the name of a variable")
-    if not settings.app_name:
-        problems.add(
-            "app_name", "missing; expected the name of the agent's folder, as the server's /list-apps gives it"
-        )
 
 
 class AdkTarget:
@@ -133,8 +122,7 @@ class AdkTarget:
         user = self._settings.user_id or new_id
         prelude = PriorContext.of(case)
         events = earlier_events(prelude.earlier, await self._first_agent(client)) if prelude.earlier else []
-        start = SessionStart({**self._request.state, **case.state}, events)
-        session = await client.create_session(user, new_id, start)
+        session = await client.create_session(user, new_id, self._request.initial_state(case), events)
         return AdkServerSession(client, self._settings, (user, session), prelude)
 
     async def _first_agent(self, client: AdkClient) -> str:
@@ -182,12 +170,9 @@ class AdkServerSession:
         parts = (self._settings.app_name, self._user, self._session)
         app, user, session = (quote(part, safe="") for part in parts)
         stored = await self._client.get(f"/apps/{app}/users/{user}/sessions/{session}")
-        return Closing(state=read_state(stored), spans=read_spans(await self._trace(app, session)))
-
-    async def _trace(self, app: str, session: str) -> Any:
-        """A trace is an extra: a server that cannot give it has still answered."""
+        spans = None
+        # A trace is an extra: a server that cannot give it has still answered.
         with suppress(TargetFailed):
             for path in TRACES if self._settings.trace else ():
-                if spans := await self._client.get(path.format(app=app, session=session)):
-                    return spans
-        return None
+                spans = spans or await self._client.get(path.format(app=app, session=session))
+        return Closing(state=read_state(stored), spans=read_spans(spans))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from time import perf_counter
 
 from howsure.errors import ModelRefused, TargetFailed
@@ -46,9 +45,8 @@ class ChatTarget:
     async def greet(self) -> str:
         """One short question, for `howsure doctor`. It is no `check`: a run should not pay for it."""
         messages = (ChatMessage(Role.USER, GREETING),)
-        completion = await self.model.complete(
-            ModelRequest(messages=messages, namespace=self.namespace, purpose="doctor")
-        )
+        request = ModelRequest(messages=messages, namespace=self.namespace, purpose="doctor")
+        completion = await self.model.complete(request)
         return f"{self.model.name} answers ({completion.latency_ms:.0f} ms)"
 
     async def open(self, case: Case) -> ChatSession:
@@ -97,15 +95,23 @@ class ChatSession:
         completions, tool_ms = [completion], 0.0
         while completion.tool_calls:
             if len(messages) == self._target.offer.rounds:
-                raise _too_many_rounds(completion, self._target.offer.rounds)
+                names = ", ".join(dict.fromkeys(call.name for call in completion.tool_calls))
+                raise TargetFailed(
+                    f"the model called tools in {len(messages)} rounds of one turn and goes on with {names};"
+                    f" `max_tool_rounds` allows no more"
+                )
             started = perf_counter()
             messages.append(self._record(completion, await backend.answered(completion.tool_calls)))
             tool_ms += (perf_counter() - started) * 1000
             completion = await self._complete()
             completions.append(completion)
-        usage = sum_usage(one.usage for one in completions)
         return Reply(
-            messages=(*messages, self._record(completion, ())), usage=usage, duration_ms=_duration(completions, tool_ms)
+            messages=(*messages, self._record(completion, ())),
+            usage=sum_usage(one.usage for one in completions),
+            # A reply from the cache has no meaningful time.
+            duration_ms=None
+            if any(one.cached for one in completions)
+            else tool_ms + sum(one.latency_ms for one in completions),
         )
 
     def _record(self, completion: Completion, calls: tuple[ToolCall, ...]) -> Message:
@@ -119,16 +125,3 @@ class ChatSession:
 
     async def close(self) -> Closing:
         return Closing()
-
-
-def _duration(completions: Sequence[Completion], tool_ms: float) -> float | None:
-    """The time of the model and its tools; a reply from the cache has no meaningful time."""
-    return None if any(one.cached for one in completions) else tool_ms + sum(one.latency_ms for one in completions)
-
-
-def _too_many_rounds(completion: Completion, rounds: int) -> TargetFailed:
-    names = ", ".join(dict.fromkeys(call.name for call in completion.tool_calls))
-    return TargetFailed(
-        f"the model called tools in {rounds} rounds of one turn and goes on with {names};"
-        f" `max_tool_rounds` allows no more"
-    )

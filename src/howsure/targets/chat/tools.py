@@ -75,8 +75,8 @@ class ToolFunctions(Struct, frozen=True):
         return cls(holder, spec)
 
     def named(self, name: str) -> Function | None:
-        found = self.holder.get(name) if isinstance(self.holder, Mapping) else getattr(self.holder, name, None)
-        return found if callable(found) else None
+        function = self.holder.get(name) if isinstance(self.holder, Mapping) else getattr(self.holder, name, None)
+        return function if callable(function) else None
 
 
 class ToolBackend(Struct, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ class ToolSession:
     """A backend during one conversation."""
 
     def __init__(self, backend: ToolBackend, offered: frozenset[str]) -> None:
-        self._tool_session = backend
+        self._backend = backend
         self._offered = offered
         self._used: Counter[str] = Counter()
 
@@ -109,12 +109,12 @@ class ToolSession:
             return _failed(f"there is no tool {name!r}; there is: {', '.join(sorted(self._offered)) or 'none'}")
         if UNREAD_ARGUMENTS in call.arguments:
             return _failed("the arguments are not a JSON object")
-        if (script := self._tool_session.scripts.get(name)) is not None:
+        if (script := self._backend.scripts.get(name)) is not None:
             return self._scripted(script, call)
-        function = self._tool_session.functions.named(name) if self._tool_session.functions else None
+        function = self._backend.functions.named(name) if self._backend.functions else None
         if function is None:
             return _failed(f"nothing answers the tool {name!r} here: it has no scripted result and no function")
-        return await _called(function, call, self._tool_session.seconds)
+        return await _called(function, call, self._backend.seconds)
 
     def _scripted(self, script: ScriptedResult, call: ToolCall) -> ToolResult:
         match script:
@@ -122,8 +122,11 @@ class ToolSession:
                 return result
             case ResultSequence(results=results):
                 self._used[call.name] += 1
-                used = self._used[call.name]
-                return results[used - 1] if used <= len(results) else _used_up(call.name, len(results))
+                used, count = self._used[call.name], len(results)
+                if used <= count:
+                    return results[used - 1]
+                plural = "" if count == 1 else "s"
+                return _failed(f"the script has {count} result{plural} of {call.name!r}, and all are used")
             case ResultsByArguments(rules=rules):
                 fitting = (
                     rule.result
@@ -150,10 +153,6 @@ async def _called(function: Function, call: ToolCall, seconds: float) -> ToolRes
 
 def _failed(why: str) -> ToolResult:
     return ToolResult(content=why, failed=True)
-
-
-def _used_up(name: str, count: int) -> ToolResult:
-    return _failed(f"the script has {count} result{'' if count == 1 else 's'} of {name!r}, and all are used")
 
 
 ROUNDS = 8
@@ -217,7 +216,7 @@ def read_chat_settings(name: str, settings: Mapping[str, Any]) -> tuple[ChatSett
         if count > 1 or not tool.strip():
             problems.add("tools", f"{tool!r} is there {count} times" if tool.strip() else "a tool needs a name")
     # YAML reads dates as such, while models write them as text.
-    scripts = {tool: _script(tool, msgspec.to_builtins(given), problems) for tool, given in block.tool_results.items()}
+    scripts = {tool: _script(tool, msgspec.to_builtins(value), problems) for tool, value in block.tool_results.items()}
     problems.raise_if_any()
     return block, scripts
 
@@ -228,41 +227,38 @@ def tool_offer(
     """The tools of the block, else those of the agent. Functions are looked for in `folder`."""
     functions = ToolFunctions.load(block.tool_functions, folder) if block.tool_functions else None
     backend = ToolBackend(scripts=scripts, functions=functions, seconds=block.tool_seconds)
+    tools = tuple(Tool(name=each.tool_name, description=each.description) for each in agent.tools) if agent else ()
+    if block.tools is not None:
+        tools = tuple(
+            Tool(name=each.name, description=each.description, parameters=each.parameters) for each in block.tools
+        )
     return ToolOffer(
-        tools=_tools(block, agent),
+        tools=tools,
         backend=backend if functions is not None or scripts else None,
         rounds=block.max_tool_rounds,
     )
 
 
-def _tools(block: ChatSettings, agent: Agent | None) -> tuple[Tool, ...]:
-    if block.tools is not None:
-        return tuple(
-            Tool(name=each.name, description=each.description, parameters=each.parameters) for each in block.tools
-        )
-    return tuple(Tool(name=each.tool_name, description=each.description) for each in agent.tools) if agent else ()
-
-
-def _script(tool: str, given: Any, problems: SettingProblems) -> ScriptedResult:
-    if _is_ruled(given):
-        return ResultsByArguments((_rule(f"tool_results.{tool}", given, problems),))
-    if not isinstance(given, list):
-        return ConstantResult(_result(given))
-    if any(_is_ruled(each) for each in given):
-        places = [(f"tool_results.{tool}.{place}", each) for place, each in enumerate(given)]
+def _script(tool: str, value: Any, problems: SettingProblems) -> ScriptedResult:
+    if _is_ruled(value):
+        return ResultsByArguments((_rule(f"tool_results.{tool}", value, problems),))
+    if not isinstance(value, list):
+        return ConstantResult(_result(value))
+    if any(_is_ruled(each) for each in value):
+        places = [(f"tool_results.{tool}.{place}", each) for place, each in enumerate(value)]
         return ResultsByArguments(tuple(_rule(place, each, problems) for place, each in places))
-    if not given:
+    if not value:
         problems.add(f"tool_results.{tool}", "expected at least one result in the list; for an empty list write [[]]")
-    return ResultSequence(tuple(map(_result, given)))
+    return ResultSequence(tuple(map(_result, value)))
 
 
-def _is_ruled(given: Any) -> bool:
-    return isinstance(given, dict) and "when" in given
+def _is_ruled(value: Any) -> bool:
+    return isinstance(value, dict) and "when" in value
 
 
-def _rule(place: str, given: Any, problems: SettingProblems) -> ResultRule:
+def _rule(place: str, value: Any, problems: SettingProblems) -> ResultRule:
     try:
-        rule = msgspec.convert(given, ResultRuleSettings)
+        rule = msgspec.convert(value, ResultRuleSettings)
     except msgspec.ValidationError as error:
         problems.add(place, f"{error}; beside others with `when`, each is {{when, result, failed}}")
         rule = ResultRuleSettings()
@@ -271,8 +267,8 @@ def _rule(place: str, given: Any, problems: SettingProblems) -> ResultRule:
     return ResultRule(rule.when, ToolResult(content=rule.result, failed=rule.failed))
 
 
-def _result(given: Any) -> ToolResult:
+def _result(value: Any) -> ToolResult:
     """A value as it is; `{result: …, failed: true}` is one that failed."""
-    if isinstance(given, dict) and given.keys() <= {"result", "failed"} and isinstance(given.get("failed"), bool):
-        return ToolResult(content=given.get("result"), failed=given["failed"])
-    return ToolResult(content=given)
+    if isinstance(value, dict) and value.keys() <= {"result", "failed"} and isinstance(value.get("failed"), bool):
+        return ToolResult(content=value.get("result"), failed=value["failed"])
+    return ToolResult(content=value)

@@ -163,7 +163,11 @@ class LineProgram(asyncio.SubprocessProtocol):
                     await self._exited.wait()
                     await self._stderr_closed.wait()
         code = self._transport.get_returncode()
-        why = self._fault or ("closed its output" if code is None else f"ended ({_exit_text(code)}) before it answered")
+        why = self._fault or "closed its output"
+        if code is not None and not self._fault:
+            names = {each.value: each.name for each in signal.Signals}
+            status = f"exit code {code}" if code >= 0 else f"signal {names.get(-code, str(-code))}"
+            why = f"ended ({status}) before it answered"
         return ProgramEnded(f"{self._start.shown} {why}{self.last_words()}")
 
     def last_words(self) -> str:
@@ -204,13 +208,6 @@ def _decode_note(line: bytes) -> str:
     return text if len(text) <= LONGEST_NOTE else f"{text[:LONGEST_NOTE]}…"
 
 
-def _exit_text(code: int) -> str:
-    if code >= 0:
-        return f"exit code {code}"
-    names = {each.value: each.name for each in signal.Signals}
-    return f"signal {names.get(-code, str(-code))}"
-
-
 SHOWN = 200
 STALLED_SECONDS = 1.0
 
@@ -244,18 +241,15 @@ class ProgramServer:
         try:
             return await future
         except asyncio.CancelledError:
-            if self._answers == before:
-                self._end_if_stalled(time.monotonic() - begun)
+            seconds = time.monotonic() - begun
+            if self._answers == before and seconds >= STALLED_SECONDS:
+                # It would keep all later conversations waiting.
+                self._fail(TargetFailed(f"the program answered nobody for {seconds:.1f} s, and was ended"))
+                self.program.kill()
             raise
         finally:
             if self._waiting.pop(id, None) is not None:
                 self._abandoned.add(id)
-
-    def _end_if_stalled(self, seconds: float) -> None:
-        """End a program that answered nobody for this long: it would keep all later conversations waiting."""
-        if seconds >= STALLED_SECONDS:
-            self._fail(TargetFailed(f"the program answered nobody for {seconds:.1f} s, and was ended"))
-            self.program.kill()
 
     async def stop(self, patience: float) -> None:
         self._reader.cancel()
@@ -274,7 +268,11 @@ class ProgramServer:
             self._fail(failure)
 
     def _deliver(self, line: bytes) -> None:
-        id = _id(line)
+        try:
+            value = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            value = None
+        id = str(value.get("id", "")) if isinstance(value, dict) else ""
         if id in self._abandoned:
             self._answers += 1
             self._abandoned.discard(id)
@@ -292,11 +290,3 @@ class ProgramServer:
             if not future.done():
                 future.set_exception(type(failure)(str(failure)))
         self._waiting.clear()
-
-
-def _id(line: bytes) -> str:
-    try:
-        value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return ""
-    return str(value.get("id", "")) if isinstance(value, dict) else ""

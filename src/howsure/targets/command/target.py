@@ -24,7 +24,7 @@ from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.bot_answers import BotAnswer, BotError, read_answer
 from howsure.targets.command.programs import LineProgram, ProgramServer, ProgramStart, start_program
 from howsure.targets.conversations import ConversationState
-from howsure.targets.settings import Secrets, SettingProblems, check_seconds, read_block
+from howsure.targets.settings import Secrets, SettingProblems, check_seconds, request_block
 
 ALWAYS = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "VIRTUAL_ENV", "SYSTEMROOT")
 """The variables that every program gets, even where `env` lists the ones it gets."""
@@ -64,8 +64,7 @@ class CommandPlan(Struct, frozen=True, kw_only=True):
 def plan_command(request: TargetRequest) -> CommandPlan:
     """The plan; `ConfigInvalid` with every wrong setting."""
     problems = SettingProblems(request)
-    given = {name: value for name, value in request.settings.items() if name != "kind"}
-    block = read_block({**given, "command": request.rest} if request.rest else given, CommandSettings, problems)
+    block = request_block(request, "command", CommandSettings, problems)
     check_seconds("turn_seconds", block.turn_seconds, problems)
     check_seconds("stop_seconds", block.stop_seconds, problems)
     folder = (request.folder / block.cwd).resolve()
@@ -80,12 +79,13 @@ def plan_command(request: TargetRequest) -> CommandPlan:
     if words and folder.is_dir():
         words = [_program(words[0], folder, environ, problems), *words[1:]]
     problems.raise_if_any()
+    secret = [name for name in request.environ if SECRET.search(name)] if block.env is None else block.env
     return CommandPlan(
         start=ProgramStart(arguments=words, folder=folder, environ=environ),
         mode=block.mode,
         turn_seconds=block.turn_seconds,
         stop_seconds=block.stop_seconds,
-        secrets=_secrets(block, request.environ),
+        secrets=Secrets(request.environ[name] for name in secret if name in request.environ),
     )
 
 
@@ -103,22 +103,17 @@ def _split_command(block: CommandSettings, problems: SettingProblems) -> list[st
 def _program(word: str, folder: Path, environ: Mapping[str, str], problems: SettingProblems) -> str:
     """The path of the program: a file in the folder, or one on the PATH."""
     if "/" not in word and os.sep not in word:
-        found = which(word, path=environ.get("PATH", os.defpath))
-        if found is None:
+        program = which(word, path=environ.get("PATH", os.defpath))
+        if program is None:
             hint = f" (there is a file of that name: write ./{word})" if (folder / word).is_file() else ""
             problems.add("command", f"there is no program {word!r} on the PATH{hint}")
-        return found or word
+        return program or word
     path = folder / Path(word).expanduser()
     if not path.is_file():
         problems.add("command", f"there is no file {word!r} in {folder.name or folder}")
     elif not os.access(path, os.X_OK):
         problems.add("command", f"{word!r} may not be executed: `chmod +x {word}`, or write `python {word}`")
     return str(path)
-
-
-def _secrets(block: CommandSettings, environ: Mapping[str, str]) -> Secrets:
-    named = [name for name in environ if SECRET.search(name)] if block.env is None else block.env
-    return Secrets(environ[name] for name in named if name in environ)
 
 
 CHECK_SECONDS = 0.5

@@ -13,7 +13,6 @@ from howsure.targets.conversations import PriorContext
 from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
-    initial_state,
     load_agent,
     read_in_process_settings,
 )
@@ -60,7 +59,7 @@ class AdkAgentTarget:
         # A user of their own for every conversation: what an agent remembers about a user stays in its case.
         user = f"howsure-{uuid4().hex}"
         session = await self._runner.session_service.create_session(
-            app_name=self._runner.app_name, user_id=user, state=initial_state(self._request, case)
+            app_name=self._runner.app_name, user_id=user, state=self._request.initial_state(case)
         )
         prelude = PriorContext.of(case)
         for event in earlier_events(prelude.earlier, self._runner.agent.name):

@@ -6,18 +6,15 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
 from howsure.errors import ConfigInvalid
-from howsure.model.case import Case
 from howsure.targets.base import TargetRequest
 from howsure.targets.objects import load_object
 from howsure.targets.settings import Block, SettingProblems, check_seconds, read_block
 from howsure.targets.turns import plain_value
-
-Given = TypeVar("Given")
 
 
 class Framework(Struct, frozen=True):
@@ -54,30 +51,25 @@ class InProcessSettings(Struct, frozen=True, kw_only=True):
     turn_seconds: float = 120.0
 
 
-def read_in_process_settings(request: TargetRequest, block: type[Block]) -> Block:
+def read_in_process_settings(request: TargetRequest, kind: type[Block]) -> Block:
     """The target's block; `--target kind:module:object` names the object too."""
     problems = SettingProblems(request)
-    found = read_block({**request.settings, **({"object": request.rest} if request.rest else {})}, block, problems)
-    if not getattr(found, "object", ""):
+    block = read_block({**request.settings, **({"object": request.rest} if request.rest else {})}, kind, problems)
+    if not getattr(block, "object", ""):
         problems.add("object", "missing; expected `module:object` or `path/file.py:object`")
-    check_seconds("turn_seconds", getattr(found, "turn_seconds", 1.0), problems)
+    check_seconds("turn_seconds", getattr(block, "turn_seconds", 1.0), problems)
     problems.raise_if_any()
-    return found
+    return block
 
 
 def load_agent(request: TargetRequest, place: str, marks: tuple[str, ...], expected: str) -> Any:
     """The object, or what it returns when it is a function. It must have one of the attributes `marks`."""
-    found = load_object(place, request.folder)
-    if callable(found) and not any(hasattr(found, mark) for mark in marks):
-        found = found()
-    if isinstance(found, type) or not any(hasattr(found, mark) for mark in marks):
-        raise ConfigInvalid(f"{place!r}: expected {expected}, found {type(found).__name__}")
-    return found
-
-
-def initial_state(request: TargetRequest, case: Case) -> dict[str, Any]:
-    """The state that a conversation starts with; the case's own variables win."""
-    return {**request.state, **case.state}
+    agent = load_object(place, request.folder)
+    if callable(agent) and not any(hasattr(agent, mark) for mark in marks):
+        agent = agent()
+    if isinstance(agent, type) or not any(hasattr(agent, mark) for mark in marks):
+        raise ConfigInvalid(f"{place!r}: expected {expected}, found {type(agent).__name__}")
+    return agent
 
 
 def make_context(request: TargetRequest, factory: str, state: Mapping[str, Any]) -> Any:
@@ -85,9 +77,9 @@ def make_context(request: TargetRequest, factory: str, state: Mapping[str, Any])
     return load_object(factory, request.folder)(dict(state)) if factory else dict(state)
 
 
-def context_state(held: Any) -> dict[str, Any] | None:
+def context_state(context: Any) -> dict[str, Any] | None:
     """The final state in a context; None where it has no named values."""
-    if not isinstance(held, Mapping) and hasattr(held, "__dict__") and not hasattr(held, "model_dump"):
-        held = vars(held)
-    found = plain_value(held)
-    return found if isinstance(found, dict) and found else None
+    if not isinstance(context, Mapping) and hasattr(context, "__dict__") and not hasattr(context, "model_dump"):
+        context = vars(context)
+    state = plain_value(context)
+    return state if isinstance(state, dict) and state else None

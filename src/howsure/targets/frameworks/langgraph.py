@@ -17,7 +17,6 @@ from howsure.targets.conversations import PriorContext
 from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
-    initial_state,
     load_agent,
     read_in_process_settings,
 )
@@ -77,7 +76,7 @@ class LangGraphTarget:
         return GRAPHS.describe(self._settings.object)
 
     async def open(self, case: Case) -> LangGraphSession:
-        return LangGraphSession(self._graph, self._settings, initial_state(self._request, case), PriorContext.of(case))
+        return LangGraphSession(self._graph, self._settings, self._request.initial_state(case), PriorContext.of(case))
 
 
 class LangGraphSession:
@@ -110,7 +109,12 @@ class LangGraphSession:
         state = await self._graph.aget_state(self._config)
         questions = [plain_value(each.value) for each in state.interrupts or ()]
         self._is_interrupted = bool(questions)
-        node_messages = list(self._node_messages(chunks))
+        node_messages = [
+            (speaker(path, node), message)
+            for path, update in chunks
+            for node, change in (update.items() if isinstance(update, Mapping) else ())
+            for message in _messages_in(change, self._settings.messages_key)
+        ]
         messages = [(agent, message) for agent, message in node_messages if getattr(message, "id", None)]
         messages += self._state_messages(state.values, {_text(message): agent for agent, message in node_messages})
         return reply_of(self._new_messages(messages), questions)
@@ -126,13 +130,6 @@ class LangGraphSession:
             **start_state,
             self._settings.messages_key: [*earlier, {"role": "user", "content": prelude.first_message(text)}],
         }
-
-    def _node_messages(self, chunks: Iterable[tuple[Sequence[str], Any]]) -> Iterator[tuple[str, Any]]:
-        """The messages that nodes added, each with its agent."""
-        for path, update in chunks:
-            for node, change in update.items() if isinstance(update, Mapping) else ():
-                for message in _messages_in(change, self._settings.messages_key):
-                    yield speaker(path, node), message
 
     def _state_messages(self, values: Any, speakers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
         """The messages of the state. Those written as plain data have an id only here, and are matched by text."""
@@ -163,8 +160,8 @@ def _messages_in(change: Any, key: str) -> list[Any]:
     """The messages in the update of a node, or in several updates."""
     if isinstance(change, list | tuple):
         return [message for each in change for message in _messages_in(each, key)]
-    loaded = change.get(key) if isinstance(change, Mapping) else None
-    return list(loaded) if isinstance(loaded, list | tuple) else [] if loaded is None else [loaded]
+    messages = change.get(key) if isinstance(change, Mapping) else None
+    return list(messages) if isinstance(messages, list | tuple) else [] if messages is None else [messages]
 
 
 def _text(message: Any) -> str:

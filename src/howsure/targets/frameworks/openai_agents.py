@@ -15,7 +15,6 @@ from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
     context_state,
-    initial_state,
     load_agent,
     make_context,
     read_in_process_settings,
@@ -34,6 +33,7 @@ SDK = Framework("openai-agents", "agents", "openai-agents", "openai-agents")
 BROKEN = "An error occurred while running the tool"
 """How the SDK tells the model, by default, that a tool raised."""
 RESULTS = frozenset({"output", "outputs", "results", "result", "error"})
+COUNTS = ("input_tokens", "output_tokens", "total_tokens", "input_tokens_details", "output_tokens_details")
 ASIDE = frozenset({"type", "id", "status", "provider_data"})
 
 
@@ -70,7 +70,7 @@ class OpenAiAgentsTarget:
         return SDK.describe(self._settings.object)
 
     async def open(self, case: Case) -> OpenAiAgentsSession:
-        context_value = make_context(self._request, self._settings.context, initial_state(self._request, case))
+        context_value = make_context(self._request, self._settings.context, self._request.initial_state(case))
         return OpenAiAgentsSession(self._runner, self._settings, (self._agent, context_value), PriorContext.of(case))
 
 
@@ -94,16 +94,14 @@ class OpenAiAgentsSession:
         self._input = list(result.to_input_list())
         self._agent = result.last_agent
         done = [(each.agent.name, plain_value(each.to_input_item())) for each in result.new_items]
-        usages = [plain_value(_usage(response.usage)) for response in result.raw_responses]
+        usages = [
+            plain_value({name: getattr(response.usage, name, None) for name in COUNTS})
+            for response in result.raw_responses
+        ]
         return reply_of(done, usages, result.final_output)
 
     async def close(self) -> Closing:
         return Closing(state=context_state(self._context))
-
-
-def _usage(usage: Any) -> dict[str, Any]:
-    names = ("input_tokens", "output_tokens", "total_tokens", "input_tokens_details", "output_tokens_details")
-    return {name: getattr(usage, name, None) for name in names}
 
 
 def reply_of(done: Iterable[tuple[str, Any]], usages: Iterable[Mapping[str, Any]], output: Any = None) -> Reply:
@@ -118,8 +116,13 @@ def reply_of(done: Iterable[tuple[str, Any]], usages: Iterable[Mapping[str, Any]
                 content = content_text(returned) or returned if isinstance(returned, list) else returned
                 turn.add_result(str(call_id), "", tool_result(content, str(returned).startswith(BROKEN)))
             case {"type": str(kind)} if kind.endswith("_call"):
-                turn.add_message("", agent, [_call(step, kind)])
-                _add_own_result(step, kind, turn)
+                call = _call(step, kind)
+                turn.add_message("", agent, [call])
+                results = {name: step[name] for name in sorted(RESULTS & set(step)) if step[name] is not None}
+                if results and kind != "function_call":
+                    content = next(iter(results.values())) if len(results) == 1 else results
+                    failed = "error" in results or step.get("status") == "failed"
+                    turn.add_result(call.id, "", tool_result(content, failed))
             case {"role": "assistant", "content": content} if content_text(content):
                 turn.add_message(content_text(content), agent)
                 has_message = True
@@ -138,15 +141,6 @@ def _call(step: Mapping[str, Any], kind: str) -> ToolCall:
         return ToolCall(name=str(step["name"]), arguments=tool_arguments(step.get("arguments")), id=call_id)
     arguments = {name: value for name, value in step.items() if name not in ASIDE | RESULTS | {"call_id"}}
     return ToolCall(name=kind.removesuffix("_call"), arguments=arguments, id=call_id)
-
-
-def _add_own_result(step: Mapping[str, Any], kind: str, turn: TurnBuilder) -> None:
-    results = {name: step[name] for name in sorted(RESULTS & set(step)) if step[name] is not None}
-    if results and kind != "function_call":
-        content = next(iter(results.values())) if len(results) == 1 else results
-        turn.add_result(
-            _call(step, kind).id, "", tool_result(content, "error" in results or step.get("status") == "failed")
-        )
 
 
 def convert_call_usage(usage: Mapping[str, Any]) -> Usage | None:

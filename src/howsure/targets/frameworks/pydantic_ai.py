@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from howsure.model.case import Case
 from howsure.model.transcript import Message, Role, ToolCall, Usage
@@ -16,7 +15,6 @@ from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
     context_state,
-    initial_state,
     load_agent,
     make_context,
     read_in_process_settings,
@@ -52,49 +50,40 @@ class PydanticAiTarget:
     def __init__(self, request: TargetRequest, settings: PydanticAiSettings, agent: Any, adapter: Any) -> None:
         self.name = request.name
         self._request = request
-        self._settings = settings
-        self._agent = agent
-        self._adapter = adapter
+        self.settings = settings
+        self.agent = agent
+        self.adapter = adapter
 
     async def check(self) -> str:
-        return LIBRARY.describe(self._settings.object)
+        return LIBRARY.describe(self.settings.object)
 
     async def open(self, case: Case) -> PydanticAiSession:
-        context = make_context(self._request, self._settings.deps, initial_state(self._request, case))
+        context = make_context(self._request, self.settings.deps, self._request.initial_state(case))
         prelude = PriorContext.of(case)
-        history = self._adapter.validate_python([_earlier(message) for message in prelude.earlier])
-        turns = Turns(self._agent, self._adapter, context, self._settings.turn_seconds)
-        return PydanticAiSession(turns, history, prelude)
-
-
-class Turns(Struct, frozen=True):
-    """What every turn of a conversation uses."""
-
-    agent: Any
-    adapter: Any
-    context: Any
-    seconds: float
+        history = self.adapter.validate_python([_earlier(message) for message in prelude.earlier])
+        return PydanticAiSession(self, context, history, prelude)
 
 
 class PydanticAiSession:
     """One conversation: the messages so far are handed over with each new one."""
 
-    def __init__(self, turns: Turns, history: Sequence[Any], prelude: PriorContext) -> None:
-        self._turns = turns
+    def __init__(self, target: PydanticAiTarget, context: Any, history: Sequence[Any], prelude: PriorContext) -> None:
+        self._target = target
+        self._context = context
         self._history = history
         self._prelude = prelude
 
     async def send(self, text: str) -> Reply:
         prelude, self._prelude = self._prelude, PriorContext()
-        agent = self._turns.agent
-        turn = agent.run(prelude.first_message(text), message_history=list(self._history), deps=self._turns.context)
-        result = await run_limited(turn, self._turns.seconds)
+        agent = self._target.agent
+        turn = agent.run(prelude.first_message(text), message_history=list(self._history), deps=self._context)
+        result = await run_limited(turn, self._target.settings.turn_seconds)
         self._history = result.all_messages()
-        messages = self._turns.adapter.dump_python(result.new_messages(), mode="json")
+        messages = self._target.adapter.dump_python(result.new_messages(), mode="json")
         return reply_of(messages, str(agent.name or ""), result.output)
 
     async def close(self) -> Closing:
-        return Closing(state=context_state(self._turns.context))
+        return Closing(state=context_state(self._context))
 
 
 def _earlier(message: Message) -> dict[str, Any]:
@@ -112,7 +101,17 @@ def reply_of(messages: Iterable[Mapping[str, Any]], agent: str = "", output: Any
         parts = [part for part in message.get("parts") or () if isinstance(part, Mapping)]
         if message.get("kind") == "response":
             text = "".join(str(part.get("content") or "") for part in parts if part.get("part_kind") == "text")
-            turn.add_message(text, agent, [_call(part) for part in parts if _is_call(part)])
+            calls = [
+                ToolCall(
+                    name=str(part.get("tool_name")),
+                    arguments=tool_arguments(part.get("args")),
+                    id=str(part.get("tool_call_id") or ""),
+                )
+                for part in parts
+                if str(part.get("part_kind") or "").endswith("tool-call")
+                and not str(part.get("tool_name") or "").startswith(OUTPUT_TOOL)
+            ]
+            turn.add_message(text, agent, calls)
             turn.add_usage(convert_call_usage(message.get("usage")))
         for part in parts:
             # A result, or the demand to try again because a tool refused its arguments.
@@ -124,16 +123,6 @@ def reply_of(messages: Iterable[Mapping[str, Any]], agent: str = "", output: Any
     if output is not None and not isinstance(output, str):
         turn.add_message(msgspec.json.encode(plain_value(output)).decode(), agent)
     return turn.reply()
-
-
-def _is_call(part: Mapping[str, Any]) -> bool:
-    kind, name = str(part.get("part_kind") or ""), str(part.get("tool_name") or "")
-    return kind.endswith("tool-call") and not name.startswith(OUTPUT_TOOL)
-
-
-def _call(part: Mapping[str, Any]) -> ToolCall:
-    arguments = tool_arguments(part.get("args"))
-    return ToolCall(name=str(part.get("tool_name")), arguments=arguments, id=str(part.get("tool_call_id") or ""))
 
 
 def convert_call_usage(usage: Any) -> Usage | None:

@@ -31,9 +31,9 @@ async def in_thread(work: Callable[[], T], who: str) -> T:
     future: asyncio.Future[T] = loop.create_future()
 
     def run() -> None:
-        raise_if_any = _outcome(work, who, future)
+        set_future = _outcome(work, who, future)
         with suppress(RuntimeError):  # the loop may be closed by now
-            loop.call_soon_threadsafe(raise_if_any)
+            loop.call_soon_threadsafe(set_future)
 
     Thread(target=copy_context().run, args=(run,), daemon=True, name=f"howsure {who}").start()
     return await future
@@ -55,8 +55,8 @@ def _outcome(work: Callable[[], T], who: str, future: asyncio.Future[T]) -> Call
 
 def exit_failure(error: BaseException, who: str) -> TargetFailed:
     """The failure of a function that wanted to end the program."""
-    said = f" {error}" if str(error) else ""
-    return TargetFailed(f"{who}: it wanted to end the program ({type(error).__name__}{said})")
+    message = f" {error}" if str(error) else ""
+    return TargetFailed(f"{who}: it wanted to end the program ({type(error).__name__}{message})")
 
 
 KNOWN = ("case", "session_id", "history", "state", "turn", "candidate", "context")
@@ -78,9 +78,9 @@ class BoundFunction(Struct, frozen=True, kw_only=True):
 
     async def __call__(self, values: Mapping[str, Any]) -> Any:
         """Call it; any error becomes a `TargetFailed` that names it."""
-        given = [values[TEXT]] if self.text else []
+        text = [values[TEXT]] if self.text else []
         named = {**self.fixed, **{name: values[name] for name in self.names}}
-        return await run_limited(self._call(partial(self.function, *given, **named)), self.seconds, self.who)
+        return await run_limited(self._call(partial(self.function, *text, **named)), self.seconds, self.who)
 
     async def _call(self, work: Callable[[], Any]) -> Any:
         try:
@@ -92,15 +92,11 @@ class BoundFunction(Struct, frozen=True, kw_only=True):
         except CaseFailure as failure:
             raise add_source_line(failure) from failure.__cause__
         except EXIT_ERRORS as error:
-            if isinstance(error, asyncio.CancelledError) and _cancelled():
+            task = asyncio.current_task()
+            # Our own task is cancelled, and not something inside the function.
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0:
                 raise
             raise exit_failure(error, self.who) from error
-
-
-def _cancelled() -> bool:
-    """Whether our own task is cancelled, and not something inside the function."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def add_source_line(failure: CaseFailure) -> CaseFailure:
@@ -121,7 +117,11 @@ def is_async(function: Callable[..., Any]) -> bool:
 
 def bind_function(function: Callable[..., Any], who: str, fixed: Mapping[str, Any], seconds: float) -> BoundFunction:
     """How to call it; `ConfigInvalid` when it needs a parameter that is not known. A class takes no text."""
-    parameters = _parameters(function)
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        # Some built-ins have no signature; they are taken for functions of text.
+        parameters = [inspect.Parameter("text", inspect.Parameter.POSITIONAL_ONLY)]
     first = next((each for each in parameters if each.kind in _BY_PLACE), None)
     several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
     text = several if first is None else first.name not in (*KNOWN, *fixed)
@@ -129,28 +129,10 @@ def bind_function(function: Callable[..., Any], who: str, fixed: Mapping[str, An
     rest = [each for each in parameters if not (text and each is first)]
     if problems := list(_problems(rest, fixed)):
         raise ConfigInvalid(f"{who}: " + "; ".join(problems))
-    return BoundFunction(
-        function=function,
-        who=who,
-        text=text,
-        names=_names(rest, fixed),
-        fixed=dict(fixed),
-        seconds=seconds,
-    )
-
-
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    try:
-        return list(inspect.signature(function).parameters.values())
-    except (ValueError, TypeError):
-        # Some built-ins have no signature; they are taken for functions of text.
-        return [inspect.Parameter("text", inspect.Parameter.POSITIONAL_ONLY)]
-
-
-def _names(rest: list[inspect.Parameter], fixed: Mapping[str, Any]) -> tuple[str, ...]:
-    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in rest):
-        return tuple(name for name in KNOWN if name not in fixed)
-    return tuple(each.name for each in rest if each.name in KNOWN and each.name not in fixed)
+    takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in rest)
+    taken = KNOWN if takes_any else [each.name for each in rest if each.name in KNOWN]
+    names = tuple(name for name in taken if name not in fixed)
+    return BoundFunction(function=function, who=who, text=text, names=names, fixed=dict(fixed), seconds=seconds)
 
 
 def _problems(rest: list[inspect.Parameter], fixed: Mapping[str, Any]) -> Iterator[str]:
@@ -160,12 +142,12 @@ def _problems(rest: list[inspect.Parameter], fixed: Mapping[str, Any]) -> Iterat
         if name not in named and not free:
             yield f"it takes no `{name}`, which `arguments` gives it"
     for each in rest:
-        given = each.name in (*KNOWN, *fixed) and each.kind is not inspect.Parameter.POSITIONAL_ONLY
+        known = each.name in (*KNOWN, *fixed) and each.kind is not inspect.Parameter.POSITIONAL_ONLY
         needed = each.default is inspect.Parameter.empty and each.kind not in (
             inspect.Parameter.VAR_POSITIONAL,
             inspect.Parameter.VAR_KEYWORD,
         )
-        if needed and not given:
+        if needed and not known:
             yield (
                 f"it needs `{each.name}`, which is not known; beside the text it may take {', '.join(KNOWN)},"
                 " and what `arguments` sets"

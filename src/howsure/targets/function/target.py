@@ -19,32 +19,28 @@ from howsure.targets.bot_answers import BotAnswer, BotError, read_answer, state_
 from howsure.targets.conversations import ConversationState
 from howsure.targets.function.calls import BoundFunction, bind_function
 from howsure.targets.objects import load_object
-from howsure.targets.settings import SettingProblems, check_seconds, read_block
+from howsure.targets.settings import SettingProblems, check_seconds, request_block
 
 EXPECTED = "text, an object with `answer`, a Reply or a Transcript"
 
 
-class FunctionOutcome(Struct, frozen=True, kw_only=True):
-    """The answer of one turn, with its spans."""
-
-    answered: BotAnswer
-    spans: tuple[Span, ...] | None = None
-
-
-def outcome_of(value: Any, who: str) -> FunctionOutcome:
-    """The outcome in what the function returned: text, an object with an answer, a Reply, or a whole Transcript.
+def answer_of(value: Any, who: str) -> BotAnswer:
+    """The answer in what the function returned: text, an object with an answer, a Reply, or a whole Transcript.
     `TargetFailed` for anything else."""
     match value:
         case Reply():
-            return FunctionOutcome(answered=BotAnswer(reply=value))
+            return BotAnswer(reply=value)
         case Transcript():
-            return _transcript_outcome(value)
+            return _transcript_answer(value)
         case FinishedSession(transcript=transcript):
-            return _transcript_outcome(transcript)
+            return _transcript_answer(transcript)
         case Message():
-            return FunctionOutcome(answered=BotAnswer(reply=Reply(messages=(value,))))
+            return BotAnswer(reply=Reply(messages=(value,)))
         case str() | Mapping():
-            return FunctionOutcome(answered=_read(value, who))
+            try:
+                return read_answer(value)
+            except (UnreadableAnswer, BotError) as error:
+                raise TargetFailed(f"{who}: {error}") from error
         case _:
             raise TargetFailed(f"{who}: expected {EXPECTED}; it returned {describe_value(value)}")
 
@@ -56,39 +52,29 @@ def closing_of(value: Any, known: Closing, who: str) -> Closing:
             return known
         case Closing(state=state, spans=spans):
             return Closing(state=known.state if state is None else state, spans=known.spans if spans is None else spans)
+        case Mapping() if set(value) != {"state"}:
+            keys = ", ".join(map(str, value))
+            raise TargetFailed(f"{who}: expected an object with `state` alone, found the keys {keys}")
         case Mapping():
-            return Closing(state=_state(value, who), spans=known.spans)
+            try:
+                return Closing(state=state_of(value["state"]), spans=known.spans)
+            except UnreadableAnswer as error:
+                raise TargetFailed(f"{who}: {error}") from error
         case _:
             raise TargetFailed(
                 f"{who}: expected a Closing, an object with `state`, or nothing; found {describe_value(value)}"
             )
 
 
-def _state(value: Mapping[str, Any], who: str) -> dict[str, Any] | None:
-    if set(value) != {"state"}:
-        raise TargetFailed(f"{who}: expected an object with `state` alone, found the keys {', '.join(map(str, value))}")
-    try:
-        return state_of(value["state"])
-    except UnreadableAnswer as error:
-        raise TargetFailed(f"{who}: {error}") from error
-
-
-def _read(value: str | Mapping[str, Any], who: str) -> BotAnswer:
-    try:
-        return read_answer(value)
-    except (UnreadableAnswer, BotError) as error:
-        raise TargetFailed(f"{who}: {error}") from error
-
-
-def _transcript_outcome(transcript: Transcript) -> FunctionOutcome:
+def _transcript_answer(transcript: Transcript) -> BotAnswer:
     """A Transcript as one turn: the messages after the last user message, state, spans and usage."""
     messages = list(after_last_user(transcript.messages) or _step_messages(transcript.steps))
     last = messages[-1] if messages else None
     if last is None or (transcript.answer and (last.content != transcript.answer or last.tool_calls)):
         messages.append(Message(role=Role.ASSISTANT, content=transcript.answer))
-    result = UNSET if transcript.duration_ms is None else transcript.duration_ms
-    reply = Reply(messages=tuple(messages), usage=transcript.usage, duration_ms=result)
-    return FunctionOutcome(answered=BotAnswer(reply=reply, state=transcript.state), spans=transcript.spans)
+    duration = UNSET if transcript.duration_ms is None else transcript.duration_ms
+    reply = Reply(messages=tuple(messages), usage=transcript.usage, duration_ms=duration)
+    return BotAnswer(reply=reply, state=transcript.state, spans=transcript.spans)
 
 
 def _step_messages(steps: tuple[Step, ...]) -> list[Message]:
@@ -121,7 +107,12 @@ class FunctionKind:
     name = "function"
 
     def make(self, request: TargetRequest) -> Target:
-        block = _block(request)
+        problems = SettingProblems(request)
+        block = request_block(request, "function", FunctionSettings, problems)
+        if not block.function and "function" not in request.settings:
+            problems.add("function", "is needed, such as `shop.bot:answer` or `bot.py:answer`")
+        check_seconds("turn_seconds", block.turn_seconds, problems)
+        problems.raise_if_any()
         try:
             bot = load_object(block.function, request.folder)
         except SystemExit as error:
@@ -129,22 +120,16 @@ class FunctionKind:
         return choose_target(bot, block, request)
 
 
-def _block(request: TargetRequest) -> FunctionSettings:
-    problems = SettingProblems(request)
-    given = {name: value for name, value in request.settings.items() if name != "kind"}
-    block = read_block({**given, "function": request.rest} if request.rest else given, FunctionSettings, problems)
-    if not block.function and "function" not in given:
-        problems.add("function", "is needed, such as `shop.bot:answer` or `bot.py:answer`")
-    check_seconds("turn_seconds", block.turn_seconds, problems)
-    problems.raise_if_any()
-    return block
-
-
 def choose_target(bot: Any, block: FunctionSettings, request: TargetRequest) -> Target:
     """The target for one of the three forms; `ConfigInvalid` for anything else."""
     who = block.function
     if callable(getattr(bot, "open", None)):
-        return ObjectTarget(_make_bot(bot, block) if inspect.isclass(bot) else bot, block, request)
+        if inspect.isclass(bot):
+            try:
+                bot = bot(**block.arguments)
+            except TypeError as error:
+                raise ConfigInvalid(f"{who}: cannot be made: {error}; set `arguments`") from error
+        return ObjectTarget(bot, block, request)
     if not callable(bot):
         one = "; that is one object for all conversations: name its class, or a function that makes it"
         raise ConfigInvalid(
@@ -154,13 +139,6 @@ def choose_target(bot: Any, block: FunctionSettings, request: TargetRequest) -> 
         raise ConfigInvalid(f"{who}: expected {FORMS}; this class has neither `send` nor `open`")
     call = bind_function(bot, who, block.arguments, block.turn_seconds)
     return FunctionTarget(call, request) if call.text else FactoryTarget(call, request)
-
-
-def _make_bot(bot: Callable[..., Any], block: FunctionSettings) -> Any:
-    try:
-        return bot(**block.arguments)
-    except TypeError as error:
-        raise ConfigInvalid(f"{block.function}: cannot be made: {error}; set `arguments`") from error
 
 
 class FunctionTarget:
@@ -262,12 +240,11 @@ class FunctionSession:
 
     async def send(self, text: str) -> Reply:
         self._conversation.turn += 1
-        value = await self._send(_values(self._conversation, text))
-        outcome = outcome_of(value, self._send.who)
-        self._conversation.record_turn(text, outcome.answered)
-        if outcome.spans is not None:
-            self._spans = (*(self._spans or ()), *outcome.spans)
-        return outcome.answered.reply
+        answer = answer_of(await self._send(_values(self._conversation, text)), self._send.who)
+        self._conversation.record_turn(text, answer)
+        if answer.spans is not None:
+            self._spans = (*(self._spans or ()), *answer.spans)
+        return answer.reply
 
     async def close(self) -> Closing:
         known = Closing(state=self._conversation.reported_state, spans=self._spans)

@@ -334,24 +334,14 @@ class _Planner:
 
     def _paths(self) -> AnswerPaths:
         block = self._block
-        calls = {name: getattr(block.tool_call, name) for name in block.tool_call.__struct_fields__}
-        amounts = {name: getattr(block.usage_fields, name) for name in block.usage_fields.__struct_fields__}
-        return AnswerPaths(
-            answer=self._path("answer", block.answer),
-            messages=self._path("messages", block.messages),
-            tool_calls=self._path("tool_calls", block.tool_calls),
-            state=self._path("state", block.state),
-            usage=self._path("usage", block.usage),
-            agent=self._path("agent", block.agent),
-            error=self._path("error", block.error),
-            delta=self._path("delta", block.delta),
-            call=self._paths_in("tool_call", calls),
-            amounts=self._paths_in("usage_fields", amounts),
-        )
+        names = ("answer", "messages", "tool_calls", "state", "usage", "agent", "error", "delta")
+        paths: dict[str, Any] = {name: self._path(name, getattr(block, name)) for name in names}
+        call, amounts = self._paths_in("tool_call", block.tool_call), self._paths_in("usage_fields", block.usage_fields)
+        return AnswerPaths(**paths, call=call, amounts=amounts)
 
-    def _paths_in(self, field: str, given: Mapping[str, str]) -> dict[str, JsonPath]:
-        read = {name: self._path(f"{field}.{name}", text) for name, text in given.items()}
-        return {name: path for name, path in read.items() if path is not None}
+    def _paths_in(self, field: str, block: ToolCallPaths | UsagePaths) -> dict[str, JsonPath]:
+        paths = {name: self._path(f"{field}.{name}", getattr(block, name)) for name in block.__struct_fields__}
+        return {name: path for name, path in paths.items() if path is not None}
 
     def _path(self, field: str, text: str) -> JsonPath | None:
         if not text:

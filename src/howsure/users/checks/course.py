@@ -80,10 +80,10 @@ def _early_exit_reason(conversation: SimulatedConversation) -> str:
 
 def _pending(conversation: SimulatedConversation, reply: str) -> str:
     """What the agent still waits for; empty when it waits for nothing."""
-    asked = waits_for(reply)
-    if not asked or offers_more(reply):
+    requested = waits_for(reply)
+    if not requested or offers_more(reply):
         return ""
-    return f"the agent still asks: {asked[-1]}"
+    return f"the agent still asks: {requested[-1]}"
 
 
 def _goal_not_reached(conversation: SimulatedConversation) -> str:
@@ -138,7 +138,7 @@ def _answers_goal(conversation: SimulatedConversation, reply: str) -> bool:
 def _left_unsaid(conversation: SimulatedConversation) -> str:
     """A step that was due and that neither side mentioned."""
     everything = "\n".join([*(turn.text for turn in conversation.turns), *(one.text for one in conversation.exchanges)])
-    said = "\n".join(turn.text for turn in conversation.later_turns)
+    user_text = "\n".join(turn.text for turn in conversation.later_turns)
     spoken = {turn.text for turn in conversation.later_turns}
     for step in conversation.scenario.plan:
         if (
@@ -146,7 +146,7 @@ def _left_unsaid(conversation: SimulatedConversation) -> str:
             and step_words(step)
             and (not step.when or check_condition_ever(step.when, conversation.exchanges) is ConditionStatus.YES)
             and not is_said(step, everything, ANSWERED)
-            and not is_said(step, said, ANSWERED)
+            and not is_said(step, user_text, ANSWERED)
         ):
             return f"leaves although {step.say!r} was never said"
     return ""
@@ -188,13 +188,13 @@ def _overlong_reason(conversation: SimulatedConversation, turn: UserTurn) -> str
     if _still_due(conversation, turn):
         return ""
     previous = turn.earlier[-1] if len(turn.earlier) > 1 else ""
-    asked = bool(requests(turn.last_reply)) and not offers_more(turn.last_reply)
+    agent_asks = bool(requests(turn.last_reply)) and not offers_more(turn.last_reply)
     left = any(takes_leave(one) and not lacks(one) for one in turn.earlier[1:])
-    if left and not asked and not (offers_more(turn.last_reply) and is_closing(turn.text)):
+    if left and not agent_asks and not (offers_more(turn.last_reply) and is_closing(turn.text)):
         return "goes on after its own goodbye"
     if phrase("chat").search(fold_case(turn.text)) and is_done(turn.last_reply):
         return "chats on after all was done"
-    over = bool(previous) and is_closing(previous) and not asked and not is_question(turn.last_reply)
+    over = bool(previous) and is_closing(previous) and not agent_asks and not is_question(turn.last_reply)
     subject = roots(f"{conversation.scenario.goal}\n{conversation.plan}")
     on_topic = share(roots(turn.text), subject) >= ANSWERED or not is_done(turn.agent_text)
     if over and (is_closing(turn.text) or not on_topic):
@@ -247,6 +247,8 @@ def _must_repeat(conversation: SimulatedConversation, turn: UserTurn, number: in
         return True
     if number < turn.number - 1 and alike(turn.replies[number - 1].text, now):
         return True
-    asked = any(asks_for_fact(fact, now) and is_told(fact.value, turn.text) for fact in conversation.scenario.facts)
+    agent_asks = any(
+        asks_for_fact(fact, now) and is_told(fact.value, turn.text) for fact in conversation.scenario.facts
+    )
     before = turn.replies[number - 2].text if number > 1 else ""
-    return asked or bool(before and alike(before, now)) or (number == turn.number - 1 and waits(first))
+    return agent_asks or bool(before and alike(before, now)) or (number == turn.number - 1 and waits(first))

@@ -79,10 +79,10 @@ def _fact_mistake(conversation: SimulatedConversation, turn: UserTurn, specific:
 def _replaces_fact(fact: Fact, specific: UnknownSpecific, turn: UserTurn) -> bool:
     if not _same_kind(fact, specific) or is_told(fact.value, turn.text):
         return False
-    asked = asks_for_fact(fact, turn.last_reply) or any(
+    agent_asks = asks_for_fact(fact, turn.last_reply) or any(
         may_concern_fact(fact, one) for one in requests(turn.last_reply)
     )
-    return asked or may_concern_fact(fact, specific.sentence) or _is_typo_of(fact.value, specific.text)
+    return agent_asks or may_concern_fact(fact, specific.sentence) or _is_typo_of(fact.value, specific.text)
 
 
 def _same_kind(fact: Fact, specific: UnknownSpecific) -> bool:
@@ -100,8 +100,8 @@ def _same_kind(fact: Fact, specific: UnknownSpecific) -> bool:
             return False
 
 
-def _is_typo_of(value: str, said: str) -> bool:
-    one, other = letters_and_digits(value), letters_and_digits(said)
+def _is_typo_of(value: str, text: str) -> bool:
+    one, other = letters_and_digits(value), letters_and_digits(text)
     if len(one) != len(other) or len(one) < LONG:
         return False
     return sorted(one) == sorted(other) or sum(a != b for a, b in zip(one, other, strict=True)) <= CLOSE
@@ -113,8 +113,8 @@ def is_told(value: str, text: str) -> bool:
         return address[0].casefold() in map(str.casefold, EMAIL.findall(text))
     if _occurs_in(value, text):
         return True
-    if held := find_days(value):
-        return any(same_day(day, said) for day in held for said in find_days(text))
+    if fact_days := find_days(value):
+        return any(same_day(day, said) for day in fact_days for said in find_days(text))
     if "@" in value:
         return False
     if inside := find_figures(value):
@@ -134,25 +134,27 @@ def _occurs_in(value: str, text: str) -> bool:
 def _wrong_answers(conversation: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
     """A wrong answer that is not a number: another of the options, or yes for no."""
     for fact in conversation.scenario.facts:
-        asked = [one for one in requests(turn.last_reply) if asks_for_fact(fact, one) or may_concern_fact(fact, one)]
-        if not asked or lacks(turn.text) or is_told(fact.value, turn.text):
+        questions = [
+            one for one in requests(turn.last_reply) if asks_for_fact(fact, one) or may_concern_fact(fact, one)
+        ]
+        if not questions or lacks(turn.text) or is_told(fact.value, turn.text):
             continue
         if (other := _other_option(fact.value, turn.text)) or (
-            len(asked) == 1 and (other := _other_polarity(fact.value, turn.text))
+            len(questions) == 1 and (other := _other_polarity(fact.value, turn.text))
         ):
             reason = f"tells {other!r} for `{fact.name}`; the user holds {fact.value!r}"
             yield turn.mistake(MistakeKind.WRONG_FACT, reason)
 
 
 def _other_option(value: str, text: str) -> str:
-    held = set(fold_case(value).split())
-    said: list[str] = re.findall(r"[^\W\d_]+", fold_case(text))
+    fact_words = set(fold_case(value).split())
+    words: list[str] = re.findall(r"[^\W\d_]+", fold_case(text))
     for options in word_groups("options"):
-        other = [word for word in said if word in options]
+        other = [word for word in words if word in options]
         if (
-            held.intersection(options)
+            fact_words.intersection(options)
             and other
-            and not set(other) & held
+            and not set(other) & fact_words
             and not re.search(rf"\b(?:not|no|except|nicht) (?:\w+ )?{other[0]}\b", fold_case(text))
         ):
             return other[0]
@@ -161,17 +163,17 @@ def _other_option(value: str, text: str) -> str:
 
 def _other_polarity(value: str, text: str) -> str:
     """Only where the held value itself begins with yes or no."""
-    held, said = fold_case(value), fold_case(text)
-    says_no = re.match(r"\A(?:no|none|nein|non|not)\b", held)
-    says_yes = re.match(r"\A(?:yes|ja|oui|si)\b", held)
-    if (says_no and _YES.match(said)) or (says_yes and _NO.match(said)):
+    fact_text, user_text = fold_case(value), fold_case(text)
+    says_no = re.match(r"\A(?:no|none|nein|non|not)\b", fact_text)
+    says_yes = re.match(r"\A(?:yes|ja|oui|si)\b", fact_text)
+    if (says_no and _YES.match(user_text)) or (says_yes and _NO.match(user_text)):
         return str(text.split(",")[0][:40])
     return ""
 
 
 def _wrong_counts(conversation: SimulatedConversation, turn: UserTurn) -> Iterator[UserMistake]:
     """`three bags` where the scenario has two and nobody mentioned three. Money and times do not count."""
-    held = _counts(conversation.user_knowledge)
+    scenario_counts = _counts(conversation.user_knowledge)
     spoken = _counts("\n".join((turn.agent_text, conversation.user_knowledge, *turn.earlier)))
     around = f"{turn.agent_text}\n{conversation.facts}"
     for noun, values in _counts(turn.text).items():
@@ -179,8 +181,8 @@ def _wrong_counts(conversation: SimulatedConversation, turn: UserTurn) -> Iterat
             known = value in numbers_in(around) or is_derivable(
                 (value,), around, cue=bool(phrase("derivation").search(fold_case(turn.text)))
             )
-            if noun in held and 1 < value <= COUNTED and not known:
-                reason = f"says {value:g} {noun}; the scenario says {min(held[noun]):g}"
+            if noun in scenario_counts and 1 < value <= COUNTED and not known:
+                reason = f"says {value:g} {noun}; the scenario says {min(scenario_counts[noun]):g}"
                 yield turn.mistake(MistakeKind.WRONG_FACT, reason)
 
 
@@ -216,15 +218,15 @@ def _is_telling(value: str) -> bool:
 
 def _kind_is_asked(fact: Fact, heard: str) -> bool:
     """Whether the agent asked for something of this kind, in words that are not tied to the fact."""
-    asked = " ".join(requests(heard))
-    known = [name for name in content_words(fact.name) if name in asked]
+    questions = " ".join(requests(heard))
+    known = [name for name in content_words(fact.name) if name in questions]
     if "@" in fact.value:
-        return bool(_KIND_ASKED["e-mail"].search(asked))
+        return bool(_KIND_ASKED["e-mail"].search(questions))
     if find_days(fact.value):
-        return bool(_KIND_ASKED["date"].search(asked))
+        return bool(_KIND_ASKED["date"].search(questions))
     return (
         bool(known)
         and bool(find_figures(fact.value))
-        and bool(_KIND_ASKED["number"].search(asked))
+        and bool(_KIND_ASKED["number"].search(questions))
         and len(content_words(fact.name)) == 1
     )

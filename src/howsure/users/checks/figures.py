@@ -22,7 +22,7 @@ URL = re.compile(r"(?:https?://|www\.)\S+")
 # `9.30` is a time or a price and `3-5` a range: without a year only a slash makes a date.
 _SLASHED = re.compile(r"\b(\d{1,4})(?:/(\d{1,2})\b(?![./-]\d)|[./-](\d{1,2})[./-](\d{2,4})\b)")
 _RANGE = re.compile(
-    r"\b(\d{1,2})\.? ?(?:to|-|–|until|till|through|and|bis|und|au|et|al|a|hasta|y|tot|en|e) ?(?:the )?(?=\d{1,2})",
+    r"\b(\d{1,2})\.? ?(?:to|-|–|until|till|through|and|bis|und|au|et|al|a|hasta|y|tot|en|e) ?(?:the )?(?=\d{1,2})"
 )
 _ENGLISH = [name for name in MONTHS if len(name) > 4 or name in ("may", "june", "july")][:12]
 _BY_MONTH = {place: name for name, place in MONTHS.items() if name in _ENGLISH}
@@ -133,16 +133,16 @@ def is_derivable(values: tuple[float, ...], text: str, cue: bool) -> bool:
     """Whether a number can be made of two known ones: a sum, difference, product or share; after a word such as `so` or
     `in total`, also divided or multiplied once more."""
     known = sorted(value for value in numbers_in(text) if 0 < value <= LONGEST_SUM)[:MANY]
-    wanted = [value for value in values if value <= LONGEST_SUM]
-    if not wanted:
+    targets = [value for value in values if value <= LONGEST_SUM]
+    if not targets:
         return False
     made = _made_of(tuple(known))
-    if any(_near(value, one) for value in wanted for one in made):
+    if any(_near(value, one) for value in targets for one in made):
         return True
     if not cue:
         return False
     more = [one * factor for one in made for factor in _FACTORS] + [one / factor for one in made for factor in _FACTORS]
-    return any(_near(value, one) for value in wanted for one in more)
+    return any(_near(value, one) for value in targets for one in more)
 
 
 @lru_cache(maxsize=256)

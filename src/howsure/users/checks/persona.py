@@ -71,11 +71,11 @@ def _by_words(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str,
 
 def _reads_out_persona(persona: str, text: str) -> tuple[str, str] | None:
     """Words of the persona that address the user: the description was read out, not played."""
-    said, known_text = said_words(text), said_words(persona)
+    words, known_text = said_words(text), said_words(persona)
     runs = {known_text[place : place + LEAKED] for place in range(len(known_text) - LEAKED + 1)}
-    for place in range(len(said) - LEAKED + 1):
-        run = " ".join(said[place : place + LEAKED])
-        if said[place : place + LEAKED] in runs and phrase("addressed").search(run):
+    for place in range(len(words) - LEAKED + 1):
+        run = " ".join(words[place : place + LEAKED])
+        if words[place : place + LEAKED] in runs and phrase("addressed").search(run):
             return "reads out its description", run
     return None
 
@@ -145,16 +145,16 @@ def _other_language(
     conversation: SimulatedConversation, turn: UserTurn, opened_in: str | None
 ) -> tuple[str, str] | None:
     """A language other than the opening's, unless the agent uses it or the scenario mentions languages."""
-    said = language_of(turn.text)
+    language = language_of(turn.text)
     if (
         not opened_in
-        or not said
-        or said == opened_in
+        or not language
+        or language == opened_in
         or phrase("language_name").search(fold_case(conversation.scenario_text))
     ):
         return None
-    if language_of(turn.last_reply) == said or any(
-        language_of(step.say) == said for step in conversation.scenario.plan
+    if language_of(turn.last_reply) == language or any(
+        language_of(step.say) == language for step in conversation.scenario.plan
     ):
         return None
-    return f"opened in {opened_in} and now speaks {said}", turn.text
+    return f"opened in {opened_in} and now speaks {language}", turn.text

@@ -35,14 +35,14 @@ def plan_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
 
 
 def _opening(conversation: SimulatedConversation) -> Iterator[UserMistake]:
-    given = conversation.scenario.initial_message
+    opening = conversation.scenario.initial_message
     if (
         not conversation.turns
-        or alike(conversation.turns[0].text, given, least=0.5)
-        or fold_case(given) in fold_case(conversation.turns[0].text)
+        or alike(conversation.turns[0].text, opening, least=0.5)
+        or fold_case(opening) in fold_case(conversation.turns[0].text)
     ):
         return
-    yield conversation.turns[0].mistake(MistakeKind.OFF_PLAN, f"does not open with the fixed message {given!r}")
+    yield conversation.turns[0].mistake(MistakeKind.OFF_PLAN, f"does not open with the fixed message {opening!r}")
 
 
 def step_words(step: PlanStep) -> frozenset[str]:
@@ -51,8 +51,8 @@ def step_words(step: PlanStep) -> frozenset[str]:
 
 
 def is_said(step: PlanStep, text: str, least: float = SAID) -> bool:
-    wanted = step_words(step)
-    return bool(wanted) and share(wanted, roots(text)) >= least
+    words = step_words(step)
+    return bool(words) and share(words, roots(text)) >= least
 
 
 def _too_soon(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str, str] | None:
@@ -98,16 +98,8 @@ def _contradicts_plan(conversation: SimulatedConversation, turn: UserTurn) -> tu
             ):
                 continue
             say = fold_case(step.say)
-            planned = (
-                "refuse"
-                if phrase("planned_refusal").search(say)
-                else "agree"
-                if phrase("planned_agreement").search(say)
-                else ""
-            )
-            if (accepts and phrase("planned_refusal").search(say)) or (
-                declines and phrase("planned_agreement").search(say) and not phrase("planned_refusal").search(say)
-            ):
+            refusal, agreement = phrase("planned_refusal").search(say), phrase("planned_agreement").search(say)
+            if (accepts and refusal) or (declines and agreement and not refusal):
                 return f"does the opposite of the planned {step.say!r}", turn.text
     return _accepts_refused(conversation, turn) if accepts else None
 
@@ -148,11 +140,7 @@ def _new_wish(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str,
         if not (phrase("wish").search(folded) or is_question(sentence)):
             continue
         words = roots(sentence)
-        new = frozenset(
-            word
-            for word in words
-            if not has_kin(word, known) and not has_kin(word, roots(" ".join(word_groups("everyday")[0])))
-        )
+        new = [word for word in words if not has_kin(word, known) and not has_kin(word, everyday)]
         topic = next((one for one in word_groups("topics") if _is_about(one, sentence, known)), None)
         if topic is not None and len(new) >= FEW:
             return "asks for something of another topic", sentence

@@ -74,12 +74,9 @@ def find_unknown_specifics(text: str, before: str, known: str) -> Iterator[Unkno
 def _answers(text: str, before: str, known: str) -> Iterator[UnknownSpecific]:
     """Times, colours and payments that were asked for and answered without being known."""
     there, folded = letters_and_digits(fold_case(known)), fold_case(text)
-    for asks, says, kind in (
-        (_WHEN, phrase("past_time"), "time"),
-        (_WHICH, phrase("colour_or_payment"), "detail"),
-    ):
-        asked = [one for one in requests(before) if asks.search(one) and not _PREFERS.search(one)]
-        for found in says.finditer(folded) if asked else ():
+    for asks, says, kind in ((_WHEN, phrase("past_time"), "time"), (_WHICH, phrase("colour_or_payment"), "detail")):
+        questions = [one for one in requests(before) if asks.search(one) and not _PREFERS.search(one)]
+        for found in says.finditer(folded) if questions else ():
             if not any(letters_and_digits(word) in there for word in (found[0], found[0].split()[-1])):
                 yield UnknownSpecific(kind, found[0], text)
 
@@ -94,17 +91,17 @@ def _addresses(sentence: str, known: str) -> Iterator[UnknownSpecific]:
 
 def _dates(sentence: str, known: str) -> Iterator[UnknownSpecific]:
     """A date in figures has two readings: it is unknown when neither is known."""
-    held = find_days(known)
-    said = find_days(_NO_DATE.sub(" ", sentence))
-    if said and not any(_is_known_day(day, held, known) for day in said):
-        yield UnknownSpecific("date", _as_said(said[0], sentence), sentence)
+    known_days = find_days(known)
+    stated = find_days(_NO_DATE.sub(" ", sentence))
+    if stated and not any(_is_known_day(day, known_days, known) for day in stated):
+        yield UnknownSpecific("date", _as_said(stated[0], sentence), sentence)
 
 
-def _is_known_day(day: PartialDate, held: tuple[PartialDate, ...], known: str) -> bool:
-    if any(same_day(day, one) for one in held):
+def _is_known_day(day: PartialDate, known_days: tuple[PartialDate, ...], known: str) -> bool:
+    if any(same_day(day, one) for one in known_days):
         return True
     steps = {int(value) for value in numbers_in(known) if value <= 31 and value == int(value)}
-    near = [one for one in held if one.month == day.month and one.day and day.day]
+    near = [one for one in known_days if one.month == day.month and one.day and day.day]
     return any(abs((one.day or 0) - (day.day or 0)) in steps for one in near)
 
 
@@ -162,8 +159,8 @@ def _odd_figure(figure: WrittenFigure, sentence: str, known: str, cue: bool) -> 
 
 
 def _is_near_a_time(text: str, known: str) -> bool:
-    said = _minutes(text)
-    return any(abs(_minutes(":".join(found)) - said) <= CLOSE_TIMES for found in _TIME.findall(known))
+    minutes = _minutes(text)
+    return any(abs(_minutes(":".join(found)) - minutes) <= CLOSE_TIMES for found in _TIME.findall(known))
 
 
 def _minutes(text: str) -> int:
@@ -174,8 +171,8 @@ def _minutes(text: str) -> int:
 def _durations(sentence: str, known: str) -> Iterator[UnknownSpecific]:
     """`three weeks ago`, `for two years`: small numbers that must still be known."""
     for found in phrase("duration").finditer(fold_case(sentence)):
-        said = counted_nouns(found["n"] or found["m"] or "")
-        if said and 1 < said[0][0] <= SMALL and said[0][0] not in numbers_in(known):
+        counted = counted_nouns(found["n"] or found["m"] or "")
+        if counted and 1 < counted[0][0] <= SMALL and counted[0][0] not in numbers_in(known):
             yield UnknownSpecific("number", found[0], sentence)
 
 
@@ -211,12 +208,9 @@ def find_unknown_names(turn: UserTurn, known: str, conversation: SimulatedConver
         yield from _capitals(text, there)
     yield from _short_answer(text, before, there)
     folded = fold_case(text)
-    for kind, pattern, asked in (
-        ("allergy", phrase("allergy"), ""),
-        ("medicine", phrase("medicine"), "medi"),
-    ):
+    for kind, pattern, cue in (("allergy", phrase("allergy"), ""), ("medicine", phrase("medicine"), "medi")):
         for found in pattern.finditer(folded):
-            if not has_kin(root(found["what"]), there) and asked in fold_case(before):
+            if not has_kin(root(found["what"]), there) and cue in fold_case(before):
                 yield UnknownSpecific(kind, found[0], text)
     if not phrase("talkative").search(fold_case(conversation.scenario.persona)):
         yield from _relatives(folded, there)
@@ -265,9 +259,9 @@ def _is_new(word: str, there: frozenset[str]) -> bool:
 def _short_answer(text: str, before: str, there: frozenset[str]) -> Iterator[UnknownSpecific]:
     """`sarah mitchell`, where a name was asked for."""
     words = said_words(text)
-    asked = any(phrase("name_request").search(one) for one in requests(before))
+    name_asked = any(phrase("name_request").search(one) for one in requests(before))
     if (
-        not asked
+        not name_asked
         or not 1 <= len(words) <= SHORT_ANSWER
         or lacks(text)
         or "?" in text

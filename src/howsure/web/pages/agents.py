@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -23,15 +24,13 @@ from howsure.model.summary import Summary
 from howsure.reports.figures import format_percent, iso_utc, pluralize
 from howsure.reports.history_report import history_sentence
 from howsure.reports.safe_text import make_inert, one_line
-from howsure.services.host.context import Host
 from howsure.services.host.documents import published_document
 from howsure.store.browse import AgentPreview
 from howsure.store.documents import DocumentQuery
 from howsure.store.store import Store
-from howsure.web.caches import run_states_key
 from howsure.web.pages.runs import RunLine, run_line
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, cache_of, caller_of, host_of, run_views_of
+from howsure.web.routes import PageRoute, cache_of, caller_of, host_of, run_states_key, run_views_of
 
 LIMIT = 12
 MAX_DESCRIPTIONS = 500
@@ -75,14 +74,10 @@ def agents_page(
     seen = {preview.id for preview in previews}
     untried = [_line(each.id, each.name, None, None, described=True) for each in described if each.id not in seen]
     lines = (*tried, *untried) if not further else tuple(tried)
-    some = "and more" if further else ""
-    return AgentsPage(answer=_answer(lines, some), lines=lines, further=further)
-
-
-def _answer(lines: Sequence[AgentLine], some: str) -> str:
+    answer = f"{pluralize(len(lines), 'agent')}{' and more' if further else ''}."
     if not lines:
-        return "No agent yet: a run that names one (--agent FILE) brings it here."
-    return " ".join(part for part in (pluralize(len(lines), "agent"), some) if part) + "."
+        answer = "No agent yet: a run that names one (--agent FILE) brings it here."
+    return AgentsPage(answer=answer, lines=lines, further=further)
 
 
 def _line(id: str, name: str, preview: AgentPreview | None, newest: Summary | None, *, described: bool) -> AgentLine:
@@ -104,8 +99,10 @@ async def show(request: Request) -> Response:
     start = int(request.query_params.get("from", "0")) if request.query_params.get("from", "").isdecimal() else 0
     shown = previews[start : start + LIMIT]
     described = await store.documents.several(DocumentKind.AGENT, DocumentQuery(limit=MAX_DESCRIPTIONS), within)
-    found = await run_views.brief_summaries(await store.browse.newest_runs([preview.id for preview in shown], within))
-    newest = {summary.run.pins.agent_key: summary for summary in found}
+    summaries = await run_views.brief_summaries(
+        await store.browse.newest_runs([preview.id for preview in shown], within)
+    )
+    newest = {summary.run.pins.agent_key: summary for summary in summaries}
     further = f"/agents?from={start + LIMIT}" if len(previews) > start + LIMIT else ""
     return respond(request, "agents.html", agents_page(shown, described, newest, further))
 
@@ -220,10 +217,12 @@ def describe_agent(shape: dict[str, Any], source: str) -> AgentDescription:
 
 
 async def show_agent(request: Request) -> Response:
-    caller, host = caller_of(request), host_of(request)
-    store, agent_id = host.store, request.query_params.get("id", "")
+    caller, store, agent_id = caller_of(request), host_of(request).store, request.query_params.get("id", "")
     runs = await store.runs(limit=RUNS_SHOWN, agent_id=agent_id, within=caller.within) if agent_id else []
-    context = await _stored_description(host, agent_id, caller.within) or _pinned_description(runs)
+    context = _pinned_description(runs)
+    with suppress(NotFound):
+        stored = await store.documents.get(DocumentKind.AGENT, agent_id, within=caller.within)
+        context = describe_agent(published_document(stored), f"described here, version {stored.latest}")
     if not runs and context is None:
         raise NotFound(f"there is no agent {agent_id}")
     run_views = run_views_of(request)
@@ -251,15 +250,6 @@ async def _history(
         return await trend.stored_history(store, query, within), ""
     except InputError as refused:
         return None, str(refused)
-
-
-async def _stored_description(host: Host, agent_id: str, within: AccessScope) -> AgentDescription | None:
-    """The description in the library."""
-    try:
-        found = await host.store.documents.get(DocumentKind.AGENT, agent_id, within=within)
-    except NotFound:
-        return None
-    return describe_agent(published_document(found), f"described here, version {found.latest}")
 
 
 def _pinned_description(runs: Sequence[Any]) -> AgentDescription | None:

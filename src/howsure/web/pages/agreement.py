@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -17,12 +16,12 @@ from howsure.reports.figures import NOTHING, Rate, pluralize
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.host.agreement import (
     Agreement,
-    AnnotatorAgreement,
     ConfusionCell,
     agreement_from_cells,
     annotator_agreement,
     confusion_cells,
 )
+from howsure.services.host.keys import Caller
 from howsure.services.host.labels import (
     GradeKey,
     LabelledGrade,
@@ -34,8 +33,8 @@ from howsure.services.host.labels import (
 )
 from howsure.services.judge.labels import GradeWithLabels
 from howsure.store.keys import KeyScope
-from howsure.store.labels import LabelCount
 from howsure.store.pages import is_number
+from howsure.store.store import Store
 from howsure.web.pages.label import MIN_ANSWERS, WORDS
 from howsure.web.responses import respond
 from howsure.web.routes import PageRoute, caller_of, host_of
@@ -88,48 +87,38 @@ class AgreementPage(Struct, frozen=True, kw_only=True):
     left_out: int
 
 
-class AgreementFigures(Struct, frozen=True, kw_only=True):
-    """The figures over all labels."""
-
-    measures: tuple[GraderAgreement, ...] = ()
-    among: str = ""
-
-
-class RunLabels(Struct, frozen=True, kw_only=True):
-    """The newest labels of a run, the grades they are about, and the number of labels of each person."""
-
-    labels: Sequence[HumanLabel]
-    grades: Mapping[GradeKey, LabelledGrade]
-    people: Sequence[LabelCount]
-
-
-def agreement_page(run: Run, run_labels: RunLabels, figures: AgreementFigures, start: int = 0) -> AgreementPage:
-    labels, disagreements = run_labels.labels, find_disagreements(run_labels.labels, run_labels.grades)
+async def agreement_page(store: Store, run: Run, start: int, caller: Caller) -> AgreementPage:
+    labels = await store.labels.newest(run.id, MAX_LABELS, caller.within)
+    grades = await grades_for_labels(store, run, labels)
+    people = await store.labels.counts([run.id], caller.within)
+    # The bootstrap takes some tens of milliseconds: in a thread.
+    measures, among = await asyncio.to_thread(agreement_figures, label_comparisons(labels, grades))
+    disagreements = find_disagreements(labels, grades)
     shown = disagreements[start : start + PAGE_SIZE]
     return AgreementPage(
-        answer=_answer(labels, figures, len(disagreements)),
-        left_out=sum(each.number for each in run_labels.people) - len(labels),
+        answer=_answer(labels, measures, len(disagreements)),
+        left_out=sum(each.number for each in people) - len(labels),
         run_id=run.id,
         run_name=run.name or run.id[:8],
         judge=run.pins.request.judge or "nobody",
-        people=tuple((make_inert(each.labeler), each.number) for each in run_labels.people),
+        people=tuple((make_inert(each.labeler), each.number) for each in people),
         other_opinions=sum(label.opinion.passed is None for label in labels),
-        measures=figures.measures,
-        among=figures.among,
+        measures=measures,
+        among=among,
         disagreements=tuple(_disagreement(run, own, grade) for own, grade in shown),
         first=start + 1 if shown else 0,
         unlike=len(disagreements),
         further=f"/label/{run.id}/agreement?start={start + PAGE_SIZE}"
         if start + PAGE_SIZE < len(disagreements)
         else "",
-        may_write=False,
+        may_write=caller.may(KeyScope.WRITE),
     )
 
 
-def _answer(labels: Sequence[HumanLabel], figures: AgreementFigures, disagreements: int) -> str:
+def _answer(labels: Sequence[HumanLabel], measures: Sequence[GraderAgreement], disagreements: int) -> str:
     if not labels:
         return "Nobody has labelled this run yet."
-    whole = figures.measures[0] if figures.measures else None
+    whole = measures[0] if measures else None
     if whole is None or not whole.n:
         return f"{pluralize(len(labels), 'label')}, but the judge gave no pass or fail on any of these grades."
     doubt = f", too few to say more (n {whole.n})" if whole.n < MIN_ANSWERS else ""
@@ -143,14 +132,13 @@ def find_disagreements(
     by_grade: dict[GradeKey, list[HumanLabel]] = {}
     for label in labels:
         by_grade.setdefault(label.about, []).append(label)
-    known = [(own, grades[key]) for key, own in by_grade.items() if key in grades]
-    return [(own, grade) for own, grade in known if _disagree(own, grade)]
-
-
-def _disagree(labels: Sequence[HumanLabel], labelled: LabelledGrade) -> bool:
-    opinions = {label.opinion.value for label in labels if label.opinion is not Opinion.CANNOT_TELL}
-    judge = judge_opinion(labelled.grade)
-    return len(opinions) > 1 or (judge != "none" and bool(opinions - {judge}))
+    disagreements = []
+    for own, labelled in [(own, grades[key]) for key, own in by_grade.items() if key in grades]:
+        opinions = {label.opinion.value for label in own if label.opinion is not Opinion.CANNOT_TELL}
+        judge = judge_opinion(labelled.grade)
+        if len(opinions) > 1 or (judge != "none" and opinions - {judge}):
+            disagreements.append((own, labelled))
+    return disagreements
 
 
 def _disagreement(run: Run, labels: Sequence[HumanLabel], labelled: LabelledGrade) -> Disagreement:
@@ -166,77 +154,58 @@ def _disagreement(run: Run, labels: Sequence[HumanLabel], labelled: LabelledGrad
     )
 
 
-def agreement_figures(grades: Sequence[GradeWithLabels]) -> AgreementFigures:
-    """The bootstrap takes some tens of milliseconds: call it in a thread."""
+def agreement_figures(grades: Sequence[GradeWithLabels]) -> tuple[tuple[GraderAgreement, ...], str]:
+    """The agreement of people and judge on each grader, and that of people with each other in words."""
     graders: dict[str, list[ConfusionCell]] = {}
     cells = confusion_cells(grades)
     for cell in cells:
         graders.setdefault(cell.grader, []).append(cell)
     groups = [("all together", cells)] if len(graders) != 1 else []
     groups += [(make_inert(name), own) for name, own in graders.items()]
-    among_people = annotator_agreement(grades)
-    return AgreementFigures(
-        measures=tuple(_grader_agreement(name, agreement_from_cells(own)) for name, own in groups if own),
-        among=_describe_annotators(among_people) if among_people else "",
-    )
+    people = annotator_agreement(grades)
+    among = ""
+    if people:
+        names, share = ", ".join(make_inert(name) for name in people.people), Rate(people.agreed, people.grades)
+        alpha = f", Krippendorff's α {NOTHING if people.alpha is None else format(people.alpha, '.2f')}."
+        among = (
+            f"{names} labelled {pluralize(people.grades, 'grade')} together and agree on {share.percent} "
+            f"[{share.bounds}]{': too few to say more.' if people.grades < MIN_ANSWERS else alpha}"
+        )
+    return tuple(_grader_agreement(name, agreement_from_cells(own)) for name, own in groups if own), among
 
 
-def _grader_agreement(name: str, found: Agreement) -> GraderAgreement:
-    both, only_people, only_judge, neither = found.table
+def _grader_agreement(name: str, measured: Agreement) -> GraderAgreement:
+    both, only_people, only_judge, neither = measured.table
+    rate, kappa = Rate(measured.agreed, measured.n), NOTHING
+    if measured.kappa is not None and measured.n < MIN_ANSWERS:
+        kappa = f"too few to say (n {measured.n})"
+    elif measured.kappa is not None:
+        low, high = measured.interval or (0.0, 0.0)
+        kappa = f"{measured.kappa:.2f}{f' [{low:.2f} to {high:.2f}]' if measured.interval else ''}"
     return GraderAgreement(
         name=name,
-        n=found.n,
-        agreement=_share(Rate(found.agreed, found.n)),
-        kappa=_kappa(found),
+        n=measured.n,
+        agreement=f"{rate.percent} [{rate.bounds}] of {pluralize(rate.judged, 'verdict')}" if rate.judged else NOTHING,
+        kappa=kappa,
         confusion=(
-            ("pass", (both, only_people, found.silent[0])),
-            ("fail", (only_judge, neither, found.silent[1])),
+            ("pass", (both, only_people, measured.silent[0])),
+            ("fail", (only_judge, neither, measured.silent[1])),
         ),
     )
 
 
-def _share(rate: Rate) -> str:
-    if not rate.judged:
-        return NOTHING
-    return f"{rate.percent} [{rate.bounds}] of {pluralize(rate.judged, 'verdict')}"
-
-
-def _kappa(found: Agreement) -> str:
-    if found.kappa is None:
-        return NOTHING
-    if found.n < MIN_ANSWERS:
-        return f"too few to say (n {found.n})"
-    bounds = f" [{found.interval[0]:.2f} to {found.interval[1]:.2f}]" if found.interval else ""
-    return f"{found.kappa:.2f}{bounds}"
-
-
-def _describe_annotators(found: AnnotatorAgreement) -> str:
-    who, share = ", ".join(make_inert(name) for name in found.people), Rate(found.agreed, found.grades)
-    text = f"{who} labelled {pluralize(found.grades, 'grade')} together and agree on {share.percent} [{share.bounds}]"
-    if found.grades < MIN_ANSWERS:
-        return f"{text}: too few to say more."
-    return f"{text}, Krippendorff's α {NOTHING if found.alpha is None else format(found.alpha, '.2f')}."
-
-
-async def _run(request: Request) -> Run:
-    return await host_of(request).store.run(request.path_params["run_id"], caller_of(request).within)
-
-
 async def _run_and_labels(request: Request) -> tuple[Run, list[HumanLabel]]:
-    run = await _run(request)
-    return run, await host_of(request).store.labels.of_run(run.id, caller_of(request).within)
+    scope, store = caller_of(request).within, host_of(request).store
+    run = await store.run(request.path_params["run_id"], scope)
+    return run, await store.labels.of_run(run.id, scope)
 
 
 async def show(request: Request) -> Response:
-    caller, store, run = caller_of(request), host_of(request).store, await _run(request)
-    labels = await store.labels.newest(run.id, MAX_LABELS, caller.within)
-    grades = await grades_for_labels(store, run, labels)
-    people = await store.labels.counts([run.id], caller.within)
-    figures = await asyncio.to_thread(agreement_figures, label_comparisons(labels, grades))
+    caller, store = caller_of(request), host_of(request).store
+    run = await store.run(request.path_params["run_id"], caller.within)
     start = request.query_params.get("start", "")
-    run_labels = RunLabels(labels=labels, grades=grades, people=people)
-    page = agreement_page(run, run_labels, figures, int(start) if is_number(start) else 0)
-    return respond(request, "agreement.html", replace(page, may_write=caller.may(KeyScope.WRITE)))
+    page = await agreement_page(store, run, int(start) if is_number(start) else 0, caller)
+    return respond(request, "agreement.html", page)
 
 
 async def download_labels(request: Request) -> Response:

@@ -1,49 +1,66 @@
 """The page of one case: the verdict and its reason, the conversation with the judges' quotes marked in it, and the
-grades; then spans, repeats, the same case in other runs, and the raw result."""
+grades; then spans, repeats, the same case in other runs, and the raw result. Also the attachments of a case, as files:
+an address names one by its number; the case says where the file is, which must be in the folder of its dataset.
+Pictures and plain text are shown, everything else is downloaded; neither may run scripts."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import msgspec
 from msgspec import Struct
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 
 from howsure.errors import NotFound
-from howsure.model.case import SingleTurn
+from howsure.judges.documents import media_type
+from howsure.model.access_scope import AccessScope
+from howsure.model.case import Attachment, SingleTurn
 from howsure.model.label import HumanLabel
 from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.reports.safe_text import make_inert, one_line
+from howsure.services.files import native_path
+from howsure.services.host.document_files import is_reference
 from howsure.store.browse import OtherRunResult
+from howsure.store.pages import is_number
 from howsure.store.store import Store
-from howsure.web.case_filters import CaseFilter, read_case_filter
 from howsure.web.conversations import (
     Quote,
     QuoteNumbers,
     StateChange,
     TurnView,
+    Waterfall,
     conversation_texts,
     fit_case_block,
     missing_calls,
     state_changes,
     turn_views,
+    waterfall,
 )
 from howsure.web.pages.label import WORDS
-from howsure.web.pages.run_cases import case_address
+from howsure.web.pages.run_cases import CaseFilter, case_address, read_case_filter
 from howsure.web.responses import respond
 from howsure.web.routes import PageRoute, caller_of, host_of
-from howsure.web.waterfall import Waterfall, waterfall
 
 Conditions = Mapping[str, tuple[tuple[str, str], ...]]
 Opinions = Mapping[str, Sequence[tuple[str, str, str]]]
 NO_OPINIONS: Opinions = MappingProxyType({})
 REPEATS = 20
 MAX_ANSWER = 3000
+SAMPLE_BYTES = 8192
+"""The first bytes of a file decide whether it is text."""
+FILE = "application/octet-stream"
+TEXT = "text/plain; charset=utf-8"
+ATTACHMENT_POLICY = (
+    "default-src 'none'; img-src 'self'; style-src 'unsafe-inline'; sandbox allow-same-origin; frame-ancestors 'none'"
+)
+"""Nothing may run. The inline styles are those that a browser adds to a picture or a text."""
 
 
 class GradeView(Struct, frozen=True, kw_only=True):
@@ -166,25 +183,22 @@ class CasePage(Struct, frozen=True, kw_only=True):
     files: str
 
 
-class CaseNeighbours(Struct, frozen=True, kw_only=True):
-    """The previous and next case in the filtered list, other attempts at this case, and its labels."""
-
-    chosen: CaseFilter = CaseFilter()
-    place: str = ""
-    previous: int | None = None
-    following: int | None = None
-    attempts: Sequence[Result] = ()
-    others: Sequence[OtherRunResult] = ()
-    labels: Sequence[HumanLabel] = ()
-
-
-def case_page(run: Run, result: Result, neighbours: CaseNeighbours) -> CasePage:
+async def case_page(store: Store, run: Run, result: Result, chosen: CaseFilter, scope: AccessScope) -> CasePage:
+    neighbors = await store.browse.neighbors(run.id, chosen.result_filter(run.counts.failed), result.position)
+    attempts = await store.results(run.id, limit=REPEATS, case_id=result.case.id)
+    others = await store.browse.other_results(run, result.case.id, scope)
+    labels = await store.labels.of_run(run.id, scope, [result.position])
+    previous, following = (
+        "" if position is None else case_address(run.id, position, chosen)
+        for position in (neighbors.previous, neighbors.following)
+    )
     shown = fit_case_block(result)
     conditions, quotes = rule_conditions(run), QuoteNumbers(conversation_texts(shown))
     # The grades come first: they number the quotes.
-    opinions = opinions_by_grade(result, neighbours.labels)
+    opinions = opinions_by_grade(result, labels)
     grades = tuple(grade_view(each, each["name"], conditions, quotes, opinions) for each in shown["grades"])
-    query, attempts = neighbours.chosen.query(), neighbours.attempts
+    query = chosen.query()
+    why = one_line("; ".join(result.reasons), 300)
     return CasePage(
         run_id=run.id,
         run_name=run.name or run.id[:8],
@@ -192,7 +206,7 @@ def case_page(run: Run, result: Result, neighbours: CaseNeighbours) -> CasePage:
         position=result.position,
         name=one_line(result.case.name),
         verdict=result.verdict.value,
-        answer=_answer(result),
+        answer=f"{result.verdict.value.capitalize()}{f': {why}' if why else '.'}",
         fault=f"{result.fault.party.words}: {one_line(result.fault.reason, 300)}" if result.fault else "",
         turns=turn_views(shown, quotes),
         ghosts=missing_calls(result),
@@ -201,35 +215,24 @@ def case_page(run: Run, result: Result, neighbours: CaseNeighbours) -> CasePage:
         grades=grades,
         expected=tuple((each["title"], each["text"]) for each in shown["expected"]),
         given=tuple((each["title"], each["text"]) for each in shown["given"] if each["title"] != "attachment"),
-        attachments=_attachments(result),
+        attachments=tuple(
+            (one_line(file.title or file.path, 200), make_inert(file.path), make_inert(file.kind))
+            for file in attachments_of(result)
+        ),
         has_rubric=run.pins.rubric is not None,
         state=shown["state"],
         failures=tuple((each["kind"], each["message"]) for each in shown["failures"]),
         tags=tuple(shown["tags"]),
         seconds=shown["seconds"],
         spans=waterfall(result.transcript),
-        repeats=tuple(_other_attempt(run, each, result, neighbours.chosen) for each in attempts if len(attempts) > 1),
-        others=tuple(_other_run(run, each, result) for each in neighbours.others),
-        place=neighbours.place,
-        previous="" if neighbours.previous is None else case_address(run.id, neighbours.previous, neighbours.chosen),
-        following="" if neighbours.following is None else case_address(run.id, neighbours.following, neighbours.chosen),
+        repeats=tuple(_other_attempt(run, each, result, chosen) for each in attempts if len(attempts) > 1),
+        others=tuple(_other_run(run, each, result) for each in others),
+        place="" if neighbors.place is None else f"{neighbors.place:,} of {neighbors.matching:,}",
+        previous=previous,
+        following=following,
         up=f"/runs/{run.id}{f'?{query}' if query else ''}#cases",
         raw=f"/runs/{run.id}/cases/{result.position}/raw",
         files=f"/runs/{run.id}/cases/{result.position}/attachments",
-    )
-
-
-def _answer(result: Result) -> str:
-    """The verdict and its reasons, in one line."""
-    why = one_line("; ".join(result.reasons), 300)
-    return f"{result.verdict.value.capitalize()}{': ' + why if why else '.'}"
-
-
-def _attachments(result: Result) -> tuple[tuple[str, str, str], ...]:
-    given = result.case.input
-    files = given.attachments if isinstance(given, SingleTurn) else ()
-    return tuple(
-        (one_line(file.title or file.path, 200), make_inert(file.path), make_inert(file.kind)) for file in files
     )
 
 
@@ -259,18 +262,8 @@ async def show(request: Request) -> Response:
     caller, store = caller_of(request), host_of(request).store
     run = await store.run(request.path_params["run_id"], caller.within)
     result = await result_at(store, run, request.path_params["position"])
-    chosen = read_case_filter(request.query_params)
-    page = await store.browse.neighbors(run.id, chosen.result_filter(run.counts.failed), result.position)
-    neighbours = CaseNeighbours(
-        chosen=chosen,
-        place="" if page.place is None else f"{page.place:,} of {page.matching:,}",
-        previous=page.previous,
-        following=page.following,
-        attempts=await store.results(run.id, limit=REPEATS, case_id=result.case.id),
-        others=await store.browse.other_results(run, result.case.id, caller.within),
-        labels=await store.labels.of_run(run.id, caller.within, [result.position]),
-    )
-    return respond(request, "case.html", case_page(run, result, neighbours))
+    page = await case_page(store, run, result, read_case_filter(request.query_params), caller.within)
+    return respond(request, "case.html", page)
 
 
 async def raw(request: Request) -> Response:
@@ -285,18 +278,84 @@ async def by_id(request: Request) -> Response:
     """Redirect to the first result of the case with this id."""
     store, query = host_of(request).store, request.query_params
     run = await store.run(request.path_params["run_id"], caller_of(request).within)
-    found = await store.results(run.id, limit=1, case_id=query.get("id", ""), candidate=query.get("candidate"))
-    if not found:
+    results = await store.results(run.id, limit=1, case_id=query.get("id", ""), candidate=query.get("candidate"))
+    if not results:
         raise NotFound(f"run {run.id} has no case {query.get('id', '')!r}")
-    return RedirectResponse(case_address(run.id, found[0].position, CaseFilter()), 303)
+    return RedirectResponse(case_address(run.id, results[0].position, CaseFilter()), 303)
 
 
 async def result_at(store: Store, run: Run, position: str) -> Result:
     known = position.isascii() and position.isdecimal() and len(position) < 12
-    found = await store.browse.results_at(run.id, [int(position)]) if known else []
-    if not found:
+    results = await store.browse.results_at(run.id, [int(position)]) if known else []
+    if not results:
         raise NotFound(f"run {run.id} has no result at position {position}")
-    return found[0]
+    return results[0]
+
+
+class AttachmentFile(Struct, frozen=True):
+    """A file, its media type, and whether a browser may show it."""
+
+    path: Path
+    media: str
+    is_shown: bool
+
+
+def attachments_of(result: Result) -> tuple[Attachment, ...]:
+    return result.case.input.attachments if isinstance(result.case.input, SingleTurn) else ()
+
+
+def folders_of(run: Run) -> list[Path]:
+    """The folders of the datasets of a run. An uploaded dataset has no folder and no files beside it."""
+    paths = [Path(native_path(pin.path)) for pin in run.pins.datasets if not is_reference(pin.path)]
+    return [path if path.is_dir() else path.parent for path in paths]
+
+
+def find_attachment(folders: Sequence[Path], named: str) -> AttachmentFile | None:
+    """The file of this name in one of the folders; None where there is none, or where the name leads out of the
+    folder."""
+    for folder in folders:
+        try:
+            path = (folder / named).resolve()
+            if path.is_relative_to(folder.resolve()) and path.is_file():
+                picture = media_type(path)
+                if picture:
+                    return AttachmentFile(path, picture, True)
+                return AttachmentFile(path, TEXT, True) if _is_text(path) else AttachmentFile(path, FILE, False)
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _is_text(path: Path) -> bool:
+    with path.open("rb") as file:
+        head = file.read(SAMPLE_BYTES)
+    if b"\x00" in head:
+        return False
+    try:
+        head.decode("utf-8")
+    except UnicodeDecodeError as error:
+        # The last character may be cut in two.
+        return len(head) == SAMPLE_BYTES and error.start > SAMPLE_BYTES - 4
+    return True
+
+
+async def show_attachment(request: Request) -> Response:
+    store, number = host_of(request).store, request.path_params["number"]
+    run = await store.run(request.path_params["run_id"], caller_of(request).within)
+    named = attachments_of(await result_at(store, run, request.path_params["position"]))
+    if not is_number(number) or not 1 <= int(number) <= len(named):
+        raise NotFound(f"this case has no attachment {number}")
+    file = await asyncio.to_thread(find_attachment, folders_of(run), named[int(number) - 1].path)
+    if file is None:
+        raise NotFound("this attachment is not where its dataset lies: what is uploaded brings no files beside it")
+    disposition = "inline" if file.is_shown else "attachment"
+    headers = {
+        "Content-Security-Policy": ATTACHMENT_POLICY,
+        "Content-Disposition": f"{disposition}; filename*=UTF-8''{quote(file.path.name, safe='')}",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+    }
+    return FileResponse(file.path, media_type=file.media, headers=headers)
 
 
 def routes() -> list[PageRoute]:
@@ -304,4 +363,5 @@ def routes() -> list[PageRoute]:
         PageRoute("/runs/{run_id}/cases/{position}", show),
         PageRoute("/runs/{run_id}/cases/{position}/raw", raw),
         PageRoute("/runs/{run_id}/case", by_id),
+        PageRoute("/runs/{run_id}/cases/{position}/attachments/{number}", show_attachment),
     ]

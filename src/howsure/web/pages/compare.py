@@ -27,12 +27,10 @@ from howsure.reports.comparisons import difference_title
 from howsure.reports.html.matrix import UUID
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.store.store import Store
-from howsure.web.caches import run_states_key
-from howsure.web.case_filters import CaseFilter
 from howsure.web.conversations import fit_case_block
-from howsure.web.pages.run_cases import case_address
+from howsure.web.pages.run_cases import CaseFilter, case_address
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, cache_of, caller_of, host_of
+from howsure.web.routes import PageRoute, cache_of, caller_of, host_of, run_states_key
 
 MAX_RUNS = 5
 WORDS = re.compile(r"\s+|[^\s]+")
@@ -103,18 +101,13 @@ def compare_page(
 
 def _linked(shown: Any, pair: PairComparison, names: Mapping[str, str]) -> Any:
     """The comparison with a link for each changed case, and its name in place of a UUID."""
-    sides = pair.first.run_id, pair.second.run_id
+    candidate = [("candidate", pair.second.candidate)] if pair.second.candidate else []
 
     def linked(case: Any) -> Any:
-        address = _address(*sides, case.id, pair.second.candidate)
-        return replace(case, link=f"/compare/case?{address}", id=names.get(case.id, case.id))
+        query = [("run", pair.first.run_id), ("run", pair.second.run_id), ("case", case.id), *candidate]
+        return replace(case, link=f"/compare/case?{urlencode(query)}", id=names.get(case.id, case.id))
 
     return replace(shown, worse=[*map(linked, shown.worse)], better=[*map(linked, shown.better)])
-
-
-def _address(first: str, second: str, case: str, candidate: str) -> str:
-    query = [("run", first), ("run", second), ("case", case)]
-    return urlencode([*query, *([("candidate", candidate)] if candidate else [])])
 
 
 async def chosen_runs(request: Request, store: Store, within: AccessScope, most: int) -> list[Run]:
@@ -133,9 +126,9 @@ async def chosen_runs(request: Request, store: Store, within: AccessScope, most:
 async def case_names(store: Store, comparison: Comparison) -> dict[str, str]:
     """The names of the first cases whose id is a UUID."""
     flips = [(pair.first.run_id, flip.case_id) for pair in comparison.pairs for flip in pair.flips]
-    wanted = dict.fromkeys((run_id, case) for run_id, case in flips if UUID.fullmatch(case))
-    found = [await store.results(run_id, limit=1, case_id=case) for run_id, case in list(wanted)[:MAX_NAMES]]
-    return {each.case.id: each.case.name for results in found for each in results if each.case.name}
+    nameless = dict.fromkeys((run_id, case) for run_id, case in flips if UUID.fullmatch(case))
+    pages = [await store.results(run_id, limit=1, case_id=case) for run_id, case in list(nameless)[:MAX_NAMES]]
+    return {each.case.id: each.case.name for results in pages for each in results if each.case.name}
 
 
 async def show(request: Request) -> Response:
@@ -147,11 +140,12 @@ async def show(request: Request) -> Response:
     try:
         compare_request = compare.CompareRequest(runs=tuple(run.id for run in runs))
         key = ("compared", run_states_key(runs))
-        found = await cache_of(request)(key, lambda: compare.compare_stored(store, compare_request))
-        names = await cache_of(request)(("names", *key), lambda: case_names(store, found))
+        comparison = await cache_of(request)(key, lambda: compare.compare_stored(store, compare_request))
+        names = await cache_of(request)(("names", *key), lambda: case_names(store, comparison))
     except PlanRefused as refused:
         return respond(request, "compare.html", compare_page(runs, None, (), str(refused)))
-    return respond(request, "compare.html", compare_page(runs, found, report.baseline_comparisons(found), "", names))
+    page = compare_page(runs, comparison, report.baseline_comparisons(comparison), "", names)
+    return respond(request, "compare.html", page)
 
 
 class ComparedTurn(Struct, frozen=True):
@@ -201,9 +195,12 @@ def side_by_side(first: Sequence[ComparedTurn], second: Sequence[ComparedTurn]) 
 
 def _turn_pairs(ours: Sequence[ComparedTurn], theirs: Sequence[ComparedTurn]) -> Iterator[TurnPair]:
     """Pairs of equal turns, or of turns that replace each other; turns of different roles stay alone."""
-    for one, other in _pair_by_role(ours, theirs):
-        if one is None or other is None:
-            yield TurnPair(_single_cell(one), _single_cell(other))
+    for one, other in zip_longest(ours, theirs):
+        if one is None or other is None or one.role != other.role:
+            if one is not None:
+                yield TurnPair(_single_cell(one), None)
+            if other is not None:
+                yield TurnPair(None, _single_cell(other))
             continue
         words = diff_words(one.text, other.text)
         calls = _diff_calls(one.calls, other.calls), _diff_calls(other.calls, one.calls)
@@ -213,20 +210,7 @@ def _turn_pairs(ours: Sequence[ComparedTurn], theirs: Sequence[ComparedTurn]) ->
         )
 
 
-def _pair_by_role(
-    ours: Sequence[ComparedTurn], theirs: Sequence[ComparedTurn]
-) -> Iterator[tuple[ComparedTurn | None, ComparedTurn | None]]:
-    for one, other in zip_longest(ours, theirs):
-        if one is not None and other is not None and one.role != other.role:
-            yield one, None
-            yield None, other
-        else:
-            yield one, other
-
-
-def _single_cell(turn: ComparedTurn | None) -> TurnCell | None:
-    if turn is None:
-        return None
+def _single_cell(turn: ComparedTurn) -> TurnCell:
     words = (DiffSpan(turn.text, True),) if turn.text else ()
     return TurnCell(role=turn.role, words=words, calls=tuple(DiffSpan(call, True) for call in turn.calls))
 
@@ -246,18 +230,13 @@ def diff_words(first: str, second: str) -> tuple[tuple[DiffSpan, ...], tuple[Dif
     """Both texts in pieces; those that the other text does not have are marked."""
     ours, theirs = WORDS.findall(first), WORDS.findall(second)
     if first == second or max(len(ours), len(theirs)) > MAX_WORDS:
-        differs = first != second
-        return _one_span(first, differs), _one_span(second, differs)
-    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
-    steps = matcher.get_opcodes()
+        one, other = (((DiffSpan(text, first != second),) if text else ()) for text in (first, second))
+        return one, other
+    steps = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
     return (
         tuple(DiffSpan("".join(ours[a:b]), word != "equal") for word, a, b, _, _ in steps if b > a),
         tuple(DiffSpan("".join(theirs[c:d]), word != "equal") for word, _, _, c, d in steps if d > c),
     )
-
-
-def _one_span(text: str, differs: bool) -> tuple[DiffSpan, ...]:
-    return (DiffSpan(text, differs),) if text else ()
 
 
 class CaseSide(Struct, frozen=True, kw_only=True):
@@ -291,22 +270,23 @@ def compare_case_page(runs: tuple[Run, Run], results: tuple[Result, Result]) -> 
         case_id=first.case.id,
         answer=f"Both {now}." if was == now else f"It {was} in A and {now} in B.",
         up=f"/compare?run={runs[0].id}&run={runs[1].id}",
-        halves=tuple(_half(letter, run, result) for letter, run, result in zip("AB", runs, results, strict=True)),
+        halves=tuple(
+            CaseSide(
+                letter=letter,
+                run_id=run.id,
+                run_name=run.name or run.id[:8],
+                address=case_address(run.id, result.position, CaseFilter()),
+                verdict=result.verdict.value,
+                why=one_line("; ".join(result.reasons), 300),
+                grades=tuple(
+                    (each["name"], each["mark"], one_line(each["reason"], 200))
+                    for each in fit_case_block(result)["grades"]
+                ),
+            )
+            for letter, run, result in zip("AB", runs, results, strict=True)
+        ),
         turns=tuple(turns),
         same_turns=sum(not each.differs for each in turns),
-    )
-
-
-def _half(letter: str, run: Run, result: Result) -> CaseSide:
-    shown = fit_case_block(result)
-    return CaseSide(
-        letter=letter,
-        run_id=run.id,
-        run_name=run.name or run.id[:8],
-        address=case_address(run.id, result.position, CaseFilter()),
-        verdict=result.verdict.value,
-        why=one_line("; ".join(result.reasons), 300),
-        grades=tuple((each["name"], each["mark"], one_line(each["reason"], 200)) for each in shown["grades"]),
     )
 
 
@@ -332,11 +312,11 @@ async def show_case(request: Request) -> Response:
 
 async def _result(store: Store, run: Run, case: str, candidate: str | None) -> Result:
     """The result of the named candidate, if the run has one; else the first attempt."""
-    found = await store.results(run.id, limit=1, case_id=case, candidate=candidate) if candidate is not None else []
-    found = found or await store.results(run.id, limit=1, case_id=case)
-    if not found:
+    results = await store.results(run.id, limit=1, case_id=case, candidate=candidate) if candidate is not None else []
+    results = results or await store.results(run.id, limit=1, case_id=case)
+    if not results:
         raise NotFound(f"run {run.name or run.id} has no case {make_inert(case)!r}")
-    return found[0]
+    return results[0]
 
 
 def routes() -> list[PageRoute]:

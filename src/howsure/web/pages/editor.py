@@ -131,7 +131,15 @@ def editor_page(
     title: str = "",
     trouble: str = "",
 ) -> EditorPage:
-    errors = sum(each.level is Level.ERROR for each in problems)
+    errors, part, links = sum(each.level is Level.ERROR for each in problems), typed.part, {}
+    if part:
+        noun, last = "Rules" if shelf.kind is DocumentKind.RUBRIC else "Cases", part.start + part.number
+        here = f"{shelf.of(key)}/edit?version={typed.base}&start="
+        links = {
+            "part": f"{noun} {part.start + 1:,} to {last:,} of {part.of:,}; the others stay as they are.",
+            "earlier": f"{here}{max(0, part.start - ENTRIES_PER_PAGE)}" if part.start else "",
+            "later": f"{here}{last}" if last < part.of else "",
+        }
     return EditorPage(
         answer=problem_summary(errors, len(problems) - errors),
         shelf=shelf,
@@ -143,18 +151,8 @@ def editor_page(
         trouble=trouble,
         is_file=shelf.kind is DocumentKind.DATASET,
         too_large=is_large(typed.text),
-        **(_part_fields(shelf, key, typed, typed.part) if typed.part else {}),
+        **links,
     )
-
-
-def _part_fields(shelf: LibraryShelf, key: str, typed: EditorInput, part: EntryRange) -> dict[str, str]:
-    noun, last = "rules" if shelf.kind is DocumentKind.RUBRIC else "cases", part.start + part.number
-    here = f"{shelf.of(key)}/edit?version={typed.base}&start="
-    return {
-        "part": f"{noun.capitalize()} {part.start + 1:,} to {last:,} of {part.of:,}; the others stay as they are.",
-        "earlier": f"{here}{max(0, part.start - ENTRIES_PER_PAGE)}" if part.start else "",
-        "later": f"{here}{last}" if last < part.of else "",
-    }
 
 
 def is_large(text: str) -> bool:
@@ -170,13 +168,11 @@ def problem_summary(errors: int, warnings: int) -> str:
 
 
 def problem_line(each: Problem) -> ProblemLine:
-    message = make_inert(each.message) + (
-        f" (found {make_inert(each.found)})" if each.found and each.found not in each.message else ""
-    )
+    value = f" (found {make_inert(each.found)})" if each.found and each.found not in each.message else ""
     return ProblemLine(
         line=each.line,
         field=make_inert(each.field),
-        message=message,
+        message=make_inert(each.message) + value,
         hint=make_inert(each.hint),
         is_error=each.level is Level.ERROR,
     )
@@ -191,8 +187,8 @@ async def edit(request: Request) -> Response:
     shelf, document = await requested_document(request)
     start = request.query_params.get("start", "")
     typed = input_from_document(document, int(start) if is_number(start) else 0)
-    found = () if is_large(typed.text) else await _problems(host_of(request), shelf, typed)
-    page = editor_page(shelf, typed, found, key=document.id, title=document.name)
+    problems = [] if is_large(typed.text) else await _problems(host_of(request), shelf, typed)
+    page = editor_page(shelf, typed, problems, key=document.id, title=document.name)
     return respond(request, "editor.html", page)
 
 
@@ -205,22 +201,14 @@ async def check(request: Request) -> Response:
     setattr(request.state, WRITES_NOTHING, True)
     shelf, typed = shelf_of(request), await input_from_form(request)
     key = request.path_params.get("key", "")
-    return respond(
-        request, "editor.html", editor_page(shelf, typed, await _problems(host_of(request), shelf, typed), key=key)
-    )
-
-
-async def create(request: Request) -> Response:
-    return await _save(request, "")
+    problems = await _problems(host_of(request), shelf, typed)
+    return respond(request, "editor.html", editor_page(shelf, typed, problems, key=key))
 
 
 async def save(request: Request) -> Response:
-    return await _save(request, request.path_params["key"])
-
-
-async def _save(request: Request, key: str) -> Response:
     """Save the text as a new document or as the next version; show it again where that is refused."""
     host, shelf, typed = host_of(request), shelf_of(request), await input_from_form(request)
+    key = request.path_params.get("key", "")
     problems = await _problems(host, shelf, typed)
     if any(each.level is Level.ERROR for each in problems):
         return respond(request, "editor.html", editor_page(shelf, typed, problems, key=key, title=typed.name), 422)
@@ -313,7 +301,7 @@ def routes() -> list[PageRoute]:
     return [
         PageRoute("/library/{shelf}/import", import_file, KeyScope.WRITE, "POST"),
         PageRoute("/library/{shelf}/new", new, KeyScope.WRITE),
-        PageRoute("/library/{shelf}", create, KeyScope.WRITE, "POST"),
+        PageRoute("/library/{shelf}", save, KeyScope.WRITE, "POST"),
         PageRoute("/library/{shelf}/check", check, KeyScope.WRITE, "POST"),
         PageRoute("/library/{shelf}/{key}/edit", edit, KeyScope.WRITE),
         PageRoute("/library/{shelf}/{key}/check", check, KeyScope.WRITE, "POST"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -78,16 +79,12 @@ async def visible_heads(store: Store, heads: Sequence[CalibrationHead], within: 
     """The calibrations of runs that the caller may see."""
     if within == EVERYWHERE:
         return list(heads)
-    visible = {run: await _may_see(store, run, within) for run in {head.run for head in heads}}
-    return [head for head in heads if visible[head.run]]
-
-
-async def _may_see(store: Store, run_id: str, within: AccessScope) -> bool:
-    try:
-        await store.run(run_id, within)
-    except NotFound:
-        return False
-    return True
+    visible = set()
+    for run_id in {head.run for head in heads}:
+        with suppress(NotFound):
+            await store.run(run_id, within)
+            visible.add(run_id)
+    return [head for head in heads if head.run in visible]
 
 
 class JudgeAgreementLine(Struct, frozen=True, kw_only=True):
@@ -141,20 +138,15 @@ def judges_page(records: JudgeRecords, runs: Sequence[Run], start: int = 0) -> J
     every = known_judges(records, runs)
     used = [judge_key(run_judge_pin(run.pins)) for run in runs if run.pins.request.judge]
     shown = list(every.values())[start : start + JUDGES_PER_PAGE]
-    number = sum(key in records.measured for key in every)
+    number, judges = sum(key in records.measured for key in every), pluralize(len(every), "judge")
+    answer = f"{number} of {judges} measured against people."
+    if not number:
+        answer = f"{judges}, and nobody has measured whether to believe them."
     return JudgesPage(
-        answer=_answer(len(every), number),
+        answer=answer if every else "No judge has judged anything yet.",
         judges=tuple(_judge_line(pin, records, used) for pin in shown),
         further=f"/judges?start={start + JUDGES_PER_PAGE}" if start + JUDGES_PER_PAGE < len(every) else "",
     )
-
-
-def _answer(judges: int, number: int) -> str:
-    if not judges:
-        return "No judge has judged anything yet."
-    if not number:
-        return f"{pluralize(judges, 'judge')}, and nobody has measured whether to believe them."
-    return f"{number} of {pluralize(judges, 'judge')} measured against people."
 
 
 def _judge_line(pin: JudgePin, records: JudgeRecords, used: Sequence[JudgeKey]) -> JudgeLine:
@@ -163,8 +155,10 @@ def _judge_line(pin: JudgePin, records: JudgeRecords, used: Sequence[JudgeKey]) 
     newest = own[-1] if own else None
     test = tried[-1] if tried else None
     groups = [each for each in newest.groups if not each.where] if newest else []
+    # Of a recording only the file name: its folder is not for viewers.
+    kind, _, path = pin.spec.partition(":")
     return JudgeLine(
-        spec=_judge_name(pin.spec),
+        spec=make_inert(f"{kind}:{path.rsplit('/', 1)[-1]}" if kind == RECORDED else pin.spec),
         version=pin.sha256[:8],
         sentence=_sentence(groups, newest),
         is_measured=newest is not None,
@@ -182,12 +176,6 @@ def _judge_line(pin: JudgePin, records: JudgeRecords, used: Sequence[JudgeKey]) 
             for each in (MEASURED if pin.spec == OFFLINE else ())
         ),
     )
-
-
-def _judge_name(spec: str) -> str:
-    """The name of a judge; of a recording, only the file name: its folder is not for viewers."""
-    kind, _, rest = spec.partition(":")
-    return make_inert(f"{kind}:{rest.rsplit('/', 1)[-1]}" if kind == RECORDED else spec)
 
 
 def _sentence(groups: Sequence[AgreementGroup], newest: Calibration | None) -> str:
@@ -215,8 +203,9 @@ def _label_coverage(newest: Calibration) -> str:
 
 def _agreement_line(each: AgreementGroup) -> JudgeAgreementLine:
     verdicts, ratings = each.verdicts, each.ratings
+    grader = make_inert(each.grader) + (": one by one" if each.level == ALL_PARTS else "")
     return JudgeAgreementLine(
-        name=one_line(each.text or each.criterion, 200) if each.criterion else _grader_name(each),
+        name=one_line(each.text or each.criterion, 200) if each.criterion else grader,
         agreement=figure_percent(verdicts.agreement) if verdicts else NOTHING,
         kappa=figure_text(verdicts.kappa) if verdicts else NOTHING,
         n=each.coverage.compared,
@@ -227,10 +216,6 @@ def _agreement_line(each: AgreementGroup) -> JudgeAgreementLine:
         if ratings
         else "",
     )
-
-
-def _grader_name(each: AgreementGroup) -> str:
-    return make_inert(each.grader) + (": one by one" if each.level == ALL_PARTS else "")
 
 
 def _describe_test(saved: SavedJudgeTest) -> str:

@@ -73,7 +73,15 @@ class QuestionText(Struct, frozen=True, kw_only=True):
 def question_text(run: Run, grade: Grade) -> QuestionText:
     part = grade.part
     if part is None:
-        return _eval_question(grade)
+        scale = "" if grade.scale.high is None else f" on {grade.scale.low:g} to {grade.scale.high:g}"
+        direction = grade.direction if isinstance(grade, Score) else Direction.HIGHER
+        return QuestionText(
+            text=f"Does the answer pass on {make_inert(grade.name)}?",
+            kind="eval",
+            detail="",
+            conditions=(),
+            hint=f"the judge gives a number{scale}; it passes at {pass_mark_text(grade.pass_mark, direction)}",
+        )
     rules = {rule.id: rule for rule in run.pins.rubric.rules} if run.pins.rubric and grade.name == "rubric" else {}
     rule = rules.get(part.id)
     is_penalty = part.weight is not None and part.weight < 0
@@ -90,14 +98,6 @@ def question_text(run: Run, grade: Grade) -> QuestionText:
         else (),
         hint="meeting this is bad: it passes where the answer does not do it" if is_penalty else "",
     )
-
-
-def _eval_question(grade: Grade) -> QuestionText:
-    scale = "" if grade.scale.high is None else f" on {grade.scale.low:g} to {grade.scale.high:g}"
-    direction = grade.direction if isinstance(grade, Score) else Direction.HIGHER
-    hint = f"the judge gives a number{scale}; it passes at {pass_mark_text(grade.pass_mark, direction)}"
-    text = f"Does the answer pass on {make_inert(grade.name)}?"
-    return QuestionText(text=text, kind="eval", detail="", conditions=(), hint=hint)
 
 
 def kappa_words(kappa: float | None, n: int) -> str:
@@ -190,8 +190,16 @@ def label_page(
     unanswered = [index for index, question in enumerate(chosen) if question.about not in mine]
     index = next((index for index in unanswered if index >= view.at), unanswered[0] if unanswered else None)
     done = sum(each.about in mine for each in chosen)
+    answer = f"What would you say? {done:,} of {pluralize(len(chosen), 'question')} answered."
+    if not chosen:
+        answer = "Nothing in this run can be labelled: no criterion, no rule, and no eval that a judge was asked for."
+    elif index is None:
+        answer = f"All {pluralize(len(chosen), 'question')} are answered."
+    graders = list(dict.fromkeys(each.grade.name for each in questions))
+    chips = [("all", view.query(what="", at=0, after=None), not view.what)] if len(graders) > 1 else []
+    chips += [(make_inert(name), view.query(what=name, at=0, after=None), view.what == name) for name in graders]
     return LabelPage(
-        answer=_answer(len(chosen), done, finished=index is None),
+        answer=answer,
         run_id=run.id,
         run_name=run.name or run.id[:8],
         view=view,
@@ -199,7 +207,7 @@ def label_page(
         total=len(chosen),
         shown=None if index is None else _question_view(run, chosen[index], index, view),
         answered=_feedback(chosen, mine, labels, view),
-        graders=_grader_chips(questions, view),
+        graders=tuple(chips),
         choices=tuple(
             (opinion.value, WORDS[opinion], MARKS[opinion], str(key)) for key, opinion in enumerate(Opinion, start=1)
         ),
@@ -208,14 +216,6 @@ def label_page(
         names_itself=names_itself,
         may_undo=bool(mine),
     )
-
-
-def _answer(total: int, done: int, *, finished: bool) -> str:
-    if not total:
-        return "Nothing in this run can be labelled: no criterion, no rule, and no eval that a judge was asked for."
-    if finished:
-        return f"All {pluralize(total, 'question')} are answered."
-    return f"What would you say? {done:,} of {pluralize(total, 'question')} answered."
 
 
 def _question_view(run: Run, question: LabelQuestion, index: int, view: LabelView) -> QuestionView:
@@ -250,9 +250,7 @@ def _feedback(
         for about, label in mine.items()
         if label.opinion.passed is not None and judged.get(about) in ("pass", "fail")
     ]
-    same = sum(you == judge for you, judge in pairs)
     kappa = cohen_kappa([you for you, _ in pairs], [judge for _, judge in pairs])
-    agreement, kappa = Rate(same, len(pairs)), kappa_words(kappa, len(pairs))
     return AnswerFeedback(
         question=one_line(question.grade.part.text if question.grade.part else question.grade.name, 160),
         you=own.opinion.value,
@@ -260,16 +258,10 @@ def _feedback(
         reason=one_line(question.grade.reason, 400),
         others=tuple((make_inert(label.labeler), label.opinion.value) for label in others),
         same=None if judge == "none" or own.opinion.passed is None else own.opinion.value == judge,
-        agreement=agreement,
-        kappa=kappa,
+        agreement=Rate(sum(you == judge for you, judge in pairs), len(pairs)),
+        kappa=kappa_words(kappa, len(pairs)),
         saved=f"{own.created_at:%H:%M:%S}",
     )
-
-
-def _grader_chips(questions: Sequence[LabelQuestion], view: LabelView) -> tuple[tuple[str, str, bool], ...]:
-    names = list(dict.fromkeys(each.grade.name for each in questions))
-    chips = [("all", view.query(what="", at=0, after=None), not view.what)] if len(names) > 1 else []
-    return (*chips, *((make_inert(name), view.query(what=name, at=0, after=None), view.what == name) for name in names))
 
 
 def read_label_view(fields: Mapping[str, str], name: str, names_itself: bool) -> LabelView:
@@ -351,8 +343,26 @@ def label_home(runs: Sequence[Run], labelled: Sequence[LabelCount], *, may_label
     done: dict[str, list[tuple[str, int]]] = {}
     for each in labelled:
         done.setdefault(each.run_id, []).append((each.labeler, each.number))
-    lines = tuple(_run_line(run, done.get(run.id, ())) for run in runs if run.counts.completed)
-    return LabelHome(answer=_home_answer(lines), lines=lines, offer=_offer(lines), may_label=may_label)
+    lines = tuple(
+        LabelRunLine(
+            id=run.id,
+            name=run.name or run.id[:8],
+            agent=run.pins.agent_key,
+            judge=run.pins.request.judge,
+            created=short_time(iso_utc(run.created_at)),
+            failed=run.counts.failed,
+            passed=run.counts.passed,
+            done=tuple(done.get(run.id, ())),
+        )
+        for run in runs
+        if run.counts.completed
+    )
+    offer = ""
+    if lines:
+        # The queue of the newest run, in words.
+        failed, passed = (min(RESULTS_PER_VERDICT, number) for number in (lines[0].failed, lines[0].passed))
+        offer = f"{failed} failed + {passed} passed of {lines[0].name}"
+    return LabelHome(answer=_home_answer(lines), lines=lines, offer=offer, may_label=may_label)
 
 
 def _home_answer(lines: Sequence[LabelRunLine]) -> str:
@@ -364,28 +374,6 @@ def _home_answer(lines: Sequence[LabelRunLine]) -> str:
         return f"Nobody has labelled anything of the last {pluralize(len(lines), 'run')} yet."
     by = f"by {pluralize(len(people), 'person')}".replace("persons", "people")
     return f"{pluralize(number, 'label')} {by} over the last {pluralize(len(lines), 'run')}."
-
-
-def _offer(lines: Sequence[LabelRunLine]) -> str:
-    """The queue of the newest run, in words."""
-    if not lines:
-        return ""
-    newest = lines[0]
-    failed, passed = min(RESULTS_PER_VERDICT, newest.failed), min(RESULTS_PER_VERDICT, newest.passed)
-    return f"{failed} failed + {passed} passed of {newest.name}"
-
-
-def _run_line(run: Run, done: Sequence[tuple[str, int]]) -> LabelRunLine:
-    return LabelRunLine(
-        id=run.id,
-        name=run.name or run.id[:8],
-        agent=run.pins.agent_key,
-        judge=run.pins.request.judge,
-        created=short_time(iso_utc(run.created_at)),
-        failed=run.counts.failed,
-        passed=run.counts.passed,
-        done=tuple(done),
-    )
 
 
 async def show_home(request: Request) -> Response:

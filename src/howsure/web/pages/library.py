@@ -83,29 +83,24 @@ def library_page(
         answer=f"{number}, newest first." if cards else f"No {shelf.words} yet.",
         shelf=shelf,
         shelves=SHELVES,
-        lines=tuple(_line(shelf, card, counts) for card in cards),
+        lines=tuple(
+            DocumentLine(
+                name=card.name or card.id[:8],
+                address=shelf.of(card.id),
+                agent_id=card.agent_id,
+                version=card.version,
+                changed=short_time(iso_utc(card.updated_at)),
+                author=card.author,
+                note=card.note,
+                holds=f"{pluralize(counts[card.id], 'case')}, {card.dialect}"
+                if card.id in counts
+                else f"{max(1, round(card.size / 1000)):,} kB",
+            )
+            for card in cards
+        ),
         further=further,
         may_write=may_write,
     )
-
-
-def _line(shelf: LibraryShelf, card: DocumentPreview, counts: Mapping[str, int]) -> DocumentLine:
-    return DocumentLine(
-        name=card.name or card.id[:8],
-        address=shelf.of(card.id),
-        agent_id=card.agent_id,
-        version=card.version,
-        changed=short_time(iso_utc(card.updated_at)),
-        author=card.author,
-        note=card.note,
-        holds=_content_size(card, counts),
-    )
-
-
-def _content_size(card: DocumentPreview, counts: Mapping[str, int]) -> str:
-    if card.id in counts:
-        return f"{pluralize(counts[card.id], 'case')}, {card.dialect}"
-    return f"{max(1, round(card.size / 1000)):,} kB"
 
 
 def short_time(moment: str | None) -> str:

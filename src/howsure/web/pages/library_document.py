@@ -4,18 +4,17 @@ it; and the versions and export formats of the document."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
-from howsure.errors import Problem
 from howsure.model.access_scope import AccessScope
 from howsure.model.case import Case, opening
 from howsure.model.document import Document, DocumentKind
@@ -91,8 +90,8 @@ def rules_content(document: Document, runs: Sequence[Run], tallies: Sequence[Par
     """The rules of a rubric, each with its outcomes."""
     body = msgspec.json.decode(document.edition.body)
     rules = [rule for rule in body.get("rules", ()) if isinstance(rule, dict)]
-    found = {(each.run_id, each.part_id, each.outcome): each.number for each in tallies}
-    entries = tuple(_rule_entry(rule, runs, found) for rule in rules)
+    counts = {(each.run_id, each.part_id, each.outcome): each.number for each in tallies}
+    entries = tuple(_rule_entry(rule, runs, counts) for rule in rules)
     return DocumentContent(
         description=make_inert(str(body.get("description") or "")),
         entries=entries,
@@ -107,14 +106,19 @@ def _never_passed(entries: Sequence[EntryView]) -> int:
 
 
 def _rule_entry(
-    rule: Mapping[str, object], runs: Sequence[Run], found: Mapping[tuple[str, str, str], int]
+    rule: Mapping[str, object], runs: Sequence[Run], counts: Mapping[tuple[str, str, str], int]
 ) -> EntryView:
     key = str(rule.get("id", ""))
-    conditions = rule.get("evaluation_criteria")
-    given = conditions if isinstance(conditions, dict) else {}
-    marks = tuple(_rule_mark(run, key, found) for run in runs)
-    passed = sum(found.get((run.id, key, "passed"), 0) for run in runs)
-    failed = sum(found.get((run.id, key, "failed"), 0) for run in runs)
+    criteria = rule.get("evaluation_criteria")
+    conditions = criteria if isinstance(criteria, dict) else {}
+    marks, rate = [], Rate(0, 0)
+    for run in runs:
+        passed, failed, silent = (counts.get((run.id, key, outcome), 0) for outcome in ("passed", "failed", "error"))
+        rate = Rate(rate.passed + passed, rate.judged + passed + failed)
+        word = "failed" if failed else "passed" if passed else "errored" if silent else "skipped"
+        text = f"{passed} of {passed + failed} passed" if passed + failed else "no verdict"
+        text += f", {silent} times the judge could not say" if silent else ""
+        marks.append(RunMark(word, f"{_run_name(run)}: {text}", f"/runs/{run.id}"))
     return EntryView(
         id=make_inert(key),
         name=make_inert(str(rule.get("name", ""))),
@@ -122,38 +126,36 @@ def _rule_entry(
         scope=str(rule.get("component_scope") or ""),
         text=make_inert(str(rule.get("description") or "")),
         conditions=(
-            *(("pass if", make_inert(str(text))) for text in given.get("pass_conditions") or ()),
-            *(("fail if", make_inert(str(text))) for text in given.get("fail_conditions") or ()),
+            *(("pass if", make_inert(str(text))) for text in conditions.get("pass_conditions") or ()),
+            *(("fail if", make_inert(str(text))) for text in conditions.get("fail_conditions") or ()),
         ),
-        rate=Rate(passed, passed + failed),
-        runs=marks,
+        rate=rate,
+        runs=tuple(marks),
     )
-
-
-def _rule_mark(run: Run, key: str, found: Mapping[tuple[str, str, str], int]) -> RunMark:
-    passed, failed = found.get((run.id, key, "passed"), 0), found.get((run.id, key, "failed"), 0)
-    silent = found.get((run.id, key, "error"), 0)
-    word = "failed" if failed else "passed" if passed else "errored" if silent else "skipped"
-    told = f"{passed} of {passed + failed} passed" if passed + failed else "no verdict"
-    said = f"{told}, {silent} times the judge could not say" if silent else told
-    return RunMark(word, f"{_run_name(run)}: {said}", f"/runs/{run.id}")
 
 
 def cases_content(
     cases: Sequence[Case], runs: Sequence[Run], verdicts: Sequence[CaseVerdict], *, number: int | None
 ) -> DocumentContent:
     """Cases, each with its outcomes."""
-    found: dict[tuple[str, str], list[str]] = {}
+    by_run: dict[tuple[str, str], list[str]] = {}
     for each in verdicts:
-        found.setdefault((each.run_id, each.case_id), []).append(each.verdict)
-    entries = tuple(_case_entry(case, runs, found) for case in cases)
+        by_run.setdefault((each.run_id, each.case_id), []).append(each.verdict)
+    entries = tuple(_case_entry(case, runs, by_run) for case in cases)
     return DocumentContent(description="", entries=entries, number=number, never=_never_passed(entries))
 
 
-def _case_entry(case: Case, runs: Sequence[Run], found: Mapping[tuple[str, str], Sequence[str]]) -> EntryView:
-    marks = tuple(_case_mark(run, case.id, found.get((run.id, case.id), ())) for run in runs)
-    verdicts = [verdict for run in runs for verdict in found.get((run.id, case.id), ())]
+def _case_entry(case: Case, runs: Sequence[Run], by_run: Mapping[tuple[str, str], Sequence[str]]) -> EntryView:
+    marks: list[RunMark] = []
+    verdicts: list[str] = []
+    for run in runs:
+        own = by_run.get((run.id, case.id), ())
+        word = next((word for word in ("failed", "errored", "skipped", "passed") if word in own), "pending")
+        text = ", ".join(dict.fromkeys(own)) or "not in it"
+        marks.append(RunMark(word, f"{_run_name(run)}: {text}", f"/runs/{run.id}?verdict=all"))
+        verdicts += own
     passed, failed = verdicts.count("passed"), verdicts.count("failed")
+    criteria = [each.criteria[:20] for each in case.expectations if isinstance(each, Criteria | WeightedCriteria)]
     return EntryView(
         id=make_inert(case.id),
         name=one_line(case.name, MAX_TEXT),
@@ -161,26 +163,12 @@ def _case_entry(case: Case, runs: Sequence[Run], found: Mapping[tuple[str, str],
         scope=", ".join(make_inert(tag) for tag in case.tags[:6]),
         text=one_line(opening(case.input), MAX_TEXT),
         conditions=(
-            *_criteria(case),
+            *(("must hold", one_line(criterion.text, MAX_TEXT)) for each in criteria for criterion in each),
             *((make_inert(title), one_line(text, MAX_TEXT)) for title, text in expectation_texts(case)),
         ),
         rate=Rate(passed, passed + failed),
-        runs=marks,
+        runs=tuple(marks),
     )
-
-
-def _criteria(case: Case) -> tuple[tuple[str, str], ...]:
-    kinds = Criteria | WeightedCriteria
-    own = [each for each in case.expectations if isinstance(each, kinds)]
-    return tuple(("must hold", one_line(criterion.text, MAX_TEXT)) for each in own for criterion in each.criteria[:20])
-
-
-def _case_mark(run: Run, key: str, verdicts: Sequence[str]) -> RunMark:
-    ranked = ("failed", "errored", "skipped", "passed")
-    word = next((word for word in ranked if word in verdicts), "pending")
-    said = ", ".join(dict.fromkeys(verdicts)) or "not in it"
-    query = urlencode({"verdict": "all"})
-    return RunMark(word, f"{_run_name(run)}: {said}", f"/runs/{run.id}?{query}")
 
 
 def _run_name(run: Run) -> str:
@@ -189,33 +177,30 @@ def _run_name(run: Run) -> str:
 
 async def runs_using(store: Store, document: Document, within: AccessScope) -> list[Run]:
     """The newest runs that used some version of the document."""
-    agent = document.agent_id or None
-    found = await store.runs(limit=RUNS_SEARCHED, agent_id=agent, within=within)
-    fitting = [run for run in found if _uses(run, document) and run.counts.completed]
-    return fitting[:RUNS_SHOWN]
-
-
-def _uses(run: Run, document: Document) -> bool:
-    if document.kind is DocumentKind.RUBRIC:
-        return run.pins.rubric is not None and run.pins.rubric.id == document.id
-    named = [read_reference(pin.path) for pin in run.pins.datasets if is_reference(pin.path)]
-    return any(each.kind is document.kind and each.id == document.id for each in named)
+    runs = await store.runs(limit=RUNS_SEARCHED, agent_id=document.agent_id or None, within=within)
+    using = []
+    for run in [run for run in runs if run.counts.completed]:
+        named = [read_reference(pin.path) for pin in run.pins.datasets if is_reference(pin.path)]
+        used = [(each.kind, each.id) for each in named]
+        used += [(DocumentKind.RUBRIC, run.pins.rubric.id)] if run.pins.rubric else []
+        if (document.kind, document.id) in used:
+            using.append(run)
+    return using[:RUNS_SHOWN]
 
 
 async def read_content(host: Host, document: Document, runs: Sequence[Run], start: int) -> DocumentContent:
     if document.kind is DocumentKind.RUBRIC:
         content = await _read_rules(host.store, document, runs)
-        shown, rest = content.entries[start : start + RULES_PER_PAGE], content.entries[start + RULES_PER_PAGE :]
-        further = f"?version={document.edition.version}&start={start + RULES_PER_PAGE}" if rest else ""
-        return msgspec.structs.replace(content, entries=shown, further=further)
+        end = start + RULES_PER_PAGE
+        further = f"?version={document.edition.version}&start={end}" if len(content.entries) > end else ""
+        return replace(content, entries=content.entries[start:end], further=further)
     cases = await asyncio.to_thread(_read_cases, host, document, start)
     page = cases[:CASES_PER_PAGE]
     verdicts = await host.store.browse.case_verdicts([run.id for run in runs], [case.id for case in page])
     content = cases_content(page, runs, verdicts, number=await _case_count(host, document, cases, start))
-    further = (
-        f"?version={document.edition.version}&start={start + CASES_PER_PAGE}" if len(cases) > CASES_PER_PAGE else ""
-    )
-    return msgspec.structs.replace(content, further=further)
+    if len(cases) <= CASES_PER_PAGE:
+        return content
+    return replace(content, further=f"?version={document.edition.version}&start={start + CASES_PER_PAGE}")
 
 
 async def _read_rules(store: Store, document: Document, runs: Sequence[Run]) -> DocumentContent:
@@ -234,7 +219,7 @@ async def _read_rules(store: Store, document: Document, runs: Sequence[Run]) -> 
     ]
     left_out = tuple(run for run in unfinished if run.counts.total > MAX_UNCOUNTED_RESULTS)
     content = rules_content(document, [run for run in runs if run not in left_out], tallies)
-    return msgspec.structs.replace(content, uncounted=tuple(_run_name(run) for run in left_out))
+    return replace(content, uncounted=tuple(_run_name(run) for run in left_out))
 
 
 def _read_cases(host: Host, document: Document, start: int) -> list[Case]:
@@ -242,14 +227,11 @@ def _read_cases(host: Host, document: Document, start: int) -> list[Case]:
     dialect = host.work.kit.dialects[DIALECTS.get(document.kind) or document.edition.dialect]
     if document.kind is DocumentKind.DATASET:
         path = document_path(document, host.work.data_folder / "documents")
-        return list(islice(_cases_in(dialect.read(path)), start, start + CASES_PER_PAGE + 1))
+        cases = (each for each in dialect.read(path) if isinstance(each, Case))
+        return list(islice(cases, start, start + CASES_PER_PAGE + 1))
     with TemporaryDirectory() as folder:
         path = document_path(select_entries(document, start, CASES_PER_PAGE + 1), Path(folder))
-        return list(_cases_in(dialect.read(path)))
-
-
-def _cases_in(read: Iterable[Case | Problem]) -> Iterator[Case]:
-    return (each for each in read if isinstance(each, Case))
+        return [each for each in dialect.read(path) if isinstance(each, Case)]
 
 
 async def _case_count(host: Host, document: Document, cases: Sequence[Case], start: int) -> int | None:
@@ -304,15 +286,21 @@ def document_page(
     shelf: LibraryShelf, document: Document, content: DocumentContent, runs: Sequence[Run], steps: Sequence[Revision]
 ) -> DocumentPage:
     noun = "rule" if shelf.kind is DocumentKind.RUBRIC else "case"
-    number = f"{pluralize(content.number, noun)}" if content.number is not None else f"{noun}s"
+    number = pluralize(content.number, noun) if content.number is not None else f"{noun}s"
+    version = document.edition.version
+    which = ", the newest" if version == document.latest else f" of {document.latest}"
+    left = f" Not counted before they end: {', '.join(content.uncounted)}." if content.uncounted else ""
+    counted = pluralize(len(runs) - len(content.uncounted), "run")
     return DocumentPage(
-        answer=f"{_version_text(document)}: {number}{_never_text(content, noun)}.",
-        across=_runs_text(runs, content, noun),
+        answer=f"Version {version}{which}: {number}{_never_text(content, noun)}.",
+        across=f"Each {noun} over the last {counted} that used it, newest first.{left}"
+        if runs
+        else "No run that can be seen here used it yet.",
         shelf=shelf,
         id=document.id,
         name=document.label or document.id[:8],
         agent_id=document.agent_id,
-        version=document.edition.version,
+        version=version,
         latest=document.latest,
         description=content.description,
         entries=content.entries,
@@ -325,30 +313,14 @@ def document_page(
     )
 
 
-def _version_text(document: Document) -> str:
-    version, latest = document.edition.version, document.latest
-    return f"Version {version}, the newest" if version == latest else f"Version {version} of {latest}"
-
-
 def _never_text(content: DocumentContent, noun: str) -> str:
     """How many never passed: of all rules, but only of the shown cases."""
     if not content.never:
         return ""
-    shown = noun == "case" and content.number != len(content.entries)
-    told = (
-        f"of the {pluralize(len(content.entries), noun)} below {content.never}"
-        if shown
-        else pluralize(content.never, noun)
-    )
-    return f"; {told} never passed in the runs below"
-
-
-def _runs_text(runs: Sequence[Run], content: DocumentContent, noun: str) -> str:
-    if not runs:
-        return "No run that can be seen here used it yet."
-    left = f" Not counted before they end: {', '.join(content.uncounted)}." if content.uncounted else ""
-    told = pluralize(len(runs) - len(content.uncounted), "run")
-    return f"Each {noun} over the last {told} that used it, newest first.{left}"
+    never = pluralize(content.never, noun)
+    if noun == "case" and content.number != len(content.entries):
+        never = f"of the {pluralize(len(content.entries), noun)} below {content.never}"
+    return f"; {never} never passed in the runs below"
 
 
 def _version_line(shelf: LibraryShelf, document: Document, each: Revision) -> VersionLine:
@@ -367,9 +339,8 @@ def _version_line(shelf: LibraryShelf, document: Document, each: Revision) -> Ve
 async def requested_document(request: Request) -> tuple[LibraryShelf, Document]:
     """The document and version that the address names."""
     shelf, store = shelf_of(request), host_of(request).store
-    given = request.query_params.get("version", "")
-    version = int(given) if is_number(given) else None
-    key = request.path_params["key"]
+    number, key = request.query_params.get("version", ""), request.path_params["key"]
+    version = int(number) if is_number(number) else None
     return shelf, await store.documents.get(shelf.kind, key, version, within=caller_of(request).within)
 
 
@@ -382,7 +353,7 @@ async def show(request: Request) -> Response:
     steps = await host.store.documents.changes(document, VERSIONS_SHOWN)
     page = document_page(shelf, document, content, runs, steps)
     allowed = {"may_write": caller.may(KeyScope.WRITE), "may_run": caller.may(KeyScope.RUN)}
-    return respond(request, "document.html", msgspec.structs.replace(page, **allowed))
+    return respond(request, "document.html", replace(page, **allowed))
 
 
 def routes() -> list[PageRoute]:

@@ -3,7 +3,6 @@ dialect, with a report of what that dialect cannot hold before the download."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -19,7 +18,6 @@ from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.convert.convert import ConversionReport
 from howsure.services.host import documents
 from howsure.services.host.differences import (
-    DocumentDifference,
     DocumentDifferenceKind,
     body_differences,
     find_differences,
@@ -71,10 +69,19 @@ class DifferencePage(Struct, frozen=True, kw_only=True):
 
 
 def difference_page(shelf: LibraryShelf, old: Document, new: Document, *, may_write: bool = False) -> DifferencePage:
-    found = list(_differences(old, new))
+    if old.kind is DocumentKind.DATASET:
+        # A file is compared line by line: in most dialects a case is a line, and a line that moved is no change.
+        files = [each.edition.body.decode("utf-8", "replace").splitlines() for each in (old, new)]
+        before, after = (
+            [{"id": line} for line in dict.fromkeys(text.strip() for text in lines if text.strip())] for lines in files
+        )
+        every = find_differences(before, after)
+        differences = [each for each in every if each.kind is not DocumentDifferenceKind.MOVED]
+    else:
+        differences = list(body_differences(old.edition.body, new.edition.body))
     return DifferencePage(
-        answer=f"{pluralize(len(found), 'change')} from version {old.edition.version} to {new.edition.version}."
-        if found
+        answer=f"{pluralize(len(differences), 'change')} from version {old.edition.version} to {new.edition.version}."
+        if differences
         else f"Versions {old.edition.version} and {new.edition.version} say the same.",
         shelf=shelf,
         id=new.id,
@@ -83,27 +90,13 @@ def difference_page(shelf: LibraryShelf, old: Document, new: Document, *, may_wr
         after=new.edition.version,
         latest=new.latest,
         note=new.edition.note,
-        changes=tuple(_change_line(each) for each in found[:MAX_CHANGES]),
-        left_out=max(0, len(found) - MAX_CHANGES),
+        changes=tuple(
+            ChangeLine(one_line(each.path, 120), each.kind.value, _value_text(each.before), _value_text(each.after))
+            for each in differences[:MAX_CHANGES]
+        ),
+        left_out=max(0, len(differences) - MAX_CHANGES),
         may_write=may_write,
     )
-
-
-def _differences(old: Document, new: Document) -> Iterable[DocumentDifference]:
-    if old.kind is not DocumentKind.DATASET:
-        return body_differences(old.edition.body, new.edition.body)
-    # A file is compared line by line: in most dialects a case is a line, and a line that moved is no change.
-    before, after = ([{"id": line} for line in _lines(each)] for each in (old, new))
-    return (each for each in find_differences(before, after) if each.kind is not DocumentDifferenceKind.MOVED)
-
-
-def _lines(document: Document) -> Iterable[str]:
-    lines = document.edition.body.decode("utf-8", "replace").splitlines()
-    return dict.fromkeys(line.strip() for line in lines if line.strip())
-
-
-def _change_line(each: DocumentDifference) -> ChangeLine:
-    return ChangeLine(one_line(each.path, 120), each.kind.value, _value_text(each.before), _value_text(each.after))
 
 
 def _value_text(value: Any) -> str:
@@ -204,7 +197,10 @@ async def export(request: Request) -> Response:
     if dialect and dialect not in EXPORT_DIALECTS:
         raise InputError(f"cases cannot be written as {dialect!r}: {', '.join(EXPORT_DIALECTS)} are possible")
     is_file = not dialect or ("file" in request.query_params and not wants_json(request))
-    cases = None if is_file or "all" in request.query_params else _count_above(document, CASES_TRIED)
+    cases: int | None = None
+    if not is_file and "all" not in request.query_params and document.kind in ENTRIES:
+        number = len(document_body(document).get(ENTRIES[document.kind]) or ())
+        cases = number if number > CASES_TRIED else None
     written = await export_as(
         host_of(request), document if cases is None else select_entries(document, 0, CASES_TRIED), dialect
     )
@@ -213,14 +209,6 @@ async def export(request: Request) -> Response:
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
         return Response(written.content, media_type="application/octet-stream", headers=headers)
     return respond(request, "export.html", export_page(shelf, document, dialect, written.report, cases))
-
-
-def _count_above(document: Document, number: int) -> int | None:
-    """The number of cases if there are more than `number`; else None."""
-    if document.kind not in ENTRIES:
-        return None
-    cases = len(document_body(document).get(ENTRIES[document.kind]) or ())
-    return cases if cases > number else None
 
 
 def routes() -> list[PageRoute]:

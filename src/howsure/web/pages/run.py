@@ -14,7 +14,7 @@ from howsure.model.result import Result
 from howsure.model.run import Run, RunState
 from howsure.model.run_request import OFFLINE, RUN_PREFIX
 from howsure.model.score import Grade
-from howsure.model.summary import GateOutcome, GateRuling, GraderSummary, Summary
+from howsure.model.summary import GateOutcome, GraderSummary, Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.figures import Rate, pass_rate_of
 from howsure.reports.html.page import check_rows, grader_row, interval_in_words, verdict_segments
@@ -32,10 +32,11 @@ from howsure.reports.safe_text import one_line
 from howsure.services.gate.gate import rule_on_gates
 from howsure.store.store import Store
 from howsure.store.summaries import FailureCount
-from howsure.web.case_filters import ALL, CaseFilter, read_case_filter
 from howsure.web.pages.run_actions import allowed_actions
 from howsure.web.pages.run_cases import (
+    ALL,
     LIMIT,
+    CaseFilter,
     CaseLine,
     CaseListing,
     CheckGrid,
@@ -48,6 +49,7 @@ from howsure.web.pages.run_cases import (
     describe_page,
     facets,
     next_page_address,
+    read_case_filter,
     read_start,
     searched_range,
 )
@@ -163,7 +165,16 @@ def run_page(
         facts=tuple((name, value) for name, value in run_facts(run) if name != "error"),
         pins=tuple(_pins(summary)),
         notes=tuple(run_notes(summary)),
-        gates=tuple(_gate_line(gate) for gate in summary.gates),
+        gates=tuple(
+            GateLine(
+                name=gate_name(gate),
+                outcome=gate.outcome.value,
+                # Inconclusive is doubt, not an error.
+                looks="doubtful" if gate.outcome is GateOutcome.INCONCLUSIVE else OUTCOME_CLASSES[gate.outcome],
+                reason=gate.reason,
+            )
+            for gate in summary.gates
+        ),
         gates_said=gates_conclusion(summary.gates) if summary.gates else "",
         candidates=tuple((name, pass_rate_of(counts)) for name, counts in summary.candidates.items()),
         checks=tuple(
@@ -211,12 +222,6 @@ def _grader_line(grader: GraderSummary) -> GraderLine:
         n=grader.scored,
         absent=str(row["absent"]),
     )
-
-
-def _gate_line(gate: GateRuling) -> GateLine:
-    # Inconclusive is doubt, not an error.
-    looks = "doubtful" if gate.outcome is GateOutcome.INCONCLUSIVE else OUTCOME_CLASSES[gate.outcome]
-    return GateLine(name=gate_name(gate), outcome=gate.outcome.value, looks=looks, reason=gate.reason)
 
 
 def _pins(summary: Summary) -> list[tuple[str, str]]:
@@ -273,10 +278,23 @@ def describe_failures(counts: Sequence[FailureCount], examples: Mapping[int, Res
         first, last = (_find_grade(examples.get(position), each) for position in (each.first, each.last))
         if first is None:
             continue
-        if each.part_id is not None and _grade_text(first) != _grade_text(last or first):
+        texts = {grade.part.text if grade.part else grade.name for grade in (first, last or first)}
+        if each.part_id is not None and len(texts) > 1:
             of_single_cases[each.name, each.outcome] += each.number
         else:
-            failures.append(_common_failure(each, first))
+            part = first.part
+            failures.append(
+                CommonFailure(
+                    mark=MARKS[each.outcome],
+                    kind=KINDS.get(each.name, ""),
+                    grader=one_line(each.name, MAX_TEXT),
+                    text=one_line(part.text or part.id, MAX_TEXT) if part else "",
+                    severity=part.severity.value if part and part.severity else "",
+                    component=one_line(part.scope, MAX_TEXT) if part else "",
+                    number=each.number,
+                    query=CaseFilter(verdict=ALL, grader=each.name, part=each.part_id or "").query(),
+                )
+            )
     for (name, outcome), number in of_single_cases.items():
         failures.append(
             CommonFailure(
@@ -296,24 +314,6 @@ def describe_failures(counts: Sequence[FailureCount], examples: Mapping[int, Res
 def _find_grade(result: Result | None, count: FailureCount) -> Grade | None:
     own = [grade for grade in result.grades if grade.name == count.name] if result else []
     return next((grade for grade in own if (grade.part.id if grade.part else None) == count.part_id), None)
-
-
-def _grade_text(grade: Grade) -> str:
-    return grade.part.text if grade.part else grade.name
-
-
-def _common_failure(count: FailureCount, grade: Grade) -> CommonFailure:
-    part = grade.part
-    return CommonFailure(
-        mark=MARKS[count.outcome],
-        kind=KINDS.get(count.name, ""),
-        grader=one_line(count.name, MAX_TEXT),
-        text=one_line(part.text or part.id, MAX_TEXT) if part else "",
-        severity=part.severity.value if part and part.severity else "",
-        component=one_line(part.scope, MAX_TEXT) if part else "",
-        number=count.number,
-        query=CaseFilter(verdict=ALL, grader=count.name, part=count.part_id or "").query(),
-    )
 
 
 def errored_failures(results: Sequence[Result], errored: int) -> list[CommonFailure]:
@@ -348,10 +348,9 @@ async def show(request: Request) -> Response:
     results = await store.browse.results_at(run.id, listed.positions)
     repeated = run.pins.request.repeat > 1
     tries = await store.browse.repeat_verdicts(run.id, [each.case.id for each in results]) if repeated else {}
-    shown = CaseListing(results=results, chosen=chosen, listed=listed, tries=tries)
     page = run_page(
         await rule_on_gates(store, summary),
-        shown,
+        CaseListing(results=results, chosen=chosen, listed=listed, tries=tries),
         common=await common_failures(store, run, await run_views.failing(run.id)),
         facet_groups=facets(summary, await store.browse.tag_counts(run), chosen),
         flaky=await store.browse.count_flaky(run.id) if repeated else 0,

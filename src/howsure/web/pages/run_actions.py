@@ -96,45 +96,36 @@ class RegradePage(Struct, frozen=True, kw_only=True):
 def regrade_page(
     run: Run, judges: Sequence[str], rubrics: Sequence[DocumentPreview], given: Mapping[str, str], trouble: str = ""
 ) -> RegradePage:
-    name = run.name or run.id[:8]
+    name, judge = run.name or run.id[:8], given.get("judge", "")
     answers = pluralize(run.counts.completed, "answer")
+    same_judge = FormChoice("", f"as before ({judge_name(run.pins)})", not judge)
     return RegradePage(
         answer=f"The {answers} of {name} are judged anew, as a new run. The agent is not called.",
         trouble=trouble,
         run_id=run.id,
         run_name=name,
-        judges=_judge_choices(run, judges, given.get("judge", "")),
+        judges=(same_judge, *(FormChoice(each, each, each == judge) for each in judges)),
         rubrics=_rubric_choices(run, rubrics, given.get("rubric")),
         name=given.get("name", f"{name}, graded again"[:MAX_NAME]),
         has_rubric=run.pins.rubric is not None,
     )
 
 
-def _judge_choices(run: Run, judges: Sequence[str], chosen: str) -> tuple[FormChoice, ...]:
-    before = FormChoice("", f"as before ({judge_name(run.pins)})", not chosen)
-    return (before, *(FormChoice(each, each, each == chosen) for each in judges))
-
-
 def _rubric_choices(run: Run, rubrics: Sequence[DocumentPreview], chosen: str | None) -> tuple[FormChoice, ...]:
     """The rubrics of the library, that of the run first; the pinned one where the library does not have it."""
     own, pinned = rubric_key(run.pins), run.pins.rubric
-    ordered = sorted(rubrics, key=lambda card: card.id != own)
+    choices = []
     if not any(card.id == own for card in rubrics):
         words = f"as before ({pinned.name} v{pinned.version})" if pinned else "none"
-        first: tuple[FormChoice, ...] = (FormChoice("", words, not chosen),)
-    else:
-        first = ()
-    wanted = own if chosen is None else chosen
-    return (*first, *(FormChoice(card.id, _rubric_text(card, run, own), card.id == wanted) for card in ordered))
-
-
-def _rubric_text(card: DocumentPreview, run: Run, own: str) -> str:
-    text = f"{card.name or card.id[:8]} v{card.version}"
-    if card.id != own or run.pins.rubric is None:
-        return text
-    before = run.pins.rubric.version
-    # The versions of a file are not those of the library, which began at 1 with the rubric of the run.
-    return f"{text}, the newest (this run: {f'v{before}' if before <= card.version else f'v{before} of a file'})"
+        choices.append(FormChoice("", words, not chosen))
+    for card in sorted(rubrics, key=lambda card: card.id != own):
+        text = f"{card.name or card.id[:8]} v{card.version}"
+        if card.id == own and pinned is not None:
+            # The versions of a file are not those of the library, which began at 1 with the rubric of the run.
+            where = "" if pinned.version <= card.version else " of a file"
+            text += f", the newest (this run: v{pinned.version}{where})"
+        choices.append(FormChoice(card.id, text, card.id == (own if chosen is None else chosen)))
+    return tuple(choices)
 
 
 async def _page(request: Request, given: Mapping[str, str], trouble: str = "", status: int = 200) -> Response:

@@ -57,8 +57,12 @@ class RunLine(Struct, frozen=True, kw_only=True):
 
 def run_line(summary: Summary, names: DocumentNames, own: Container[str] = ()) -> RunLine:
     """`own`: the runs that the service queued, which it can stop and resume."""
-    run = summary.run
+    run, rubric = summary.run, summary.run.pins.rubric
     model = run.pins.agent.model if run.pins.agent else None
+    took = "–"
+    if run.started_at is not None and run.completed_at is not None:
+        seconds = (run.completed_at - run.started_at).total_seconds()
+        took = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
     return RunLine(
         id=run.id,
         name=run.name or run.id[:8],
@@ -66,13 +70,13 @@ def run_line(summary: Summary, names: DocumentNames, own: Container[str] = ()) -
         agent_id=run.pins.agent_key,
         model=model.model if model else "",
         cases=_dataset_names(summary, names),
-        rubric=_rubric_name(summary, names),
+        rubric=f"{names.get(DocumentKind.RUBRIC, {}).get(rubric.id, rubric.name)} v{rubric.version}" if rubric else "",
         verdicts=pass_rate_of(run.counts),
         criteria=pass_rate_of(summary.criteria) if summary.criteria else None,
         rules=pass_rate_of(summary.rules) if summary.rules else None,
         counts=run.counts,
         cost=cost(run.spent),
-        took=_duration(summary),
+        took=took,
         created=(iso_utc(run.created_at) or "")[:16].replace("T", " "),
         state=run.state.value.replace("_", " "),
         is_live=run.state in (RunState.PENDING, RunState.RUNNING),
@@ -91,26 +95,11 @@ def _dataset_names(summary: Summary, names: DocumentNames) -> str:
     return ", ".join(texts)
 
 
-def _rubric_name(summary: Summary, names: DocumentNames) -> str:
-    rubric = summary.run.pins.rubric
-    if rubric is None:
-        return ""
-    return f"{names.get(DocumentKind.RUBRIC, {}).get(rubric.id, rubric.name)} v{rubric.version}"
-
-
 def cost(spent: ModelSpending | None) -> str:
     """A dash where the cost is unknown: calls without a price are not free."""
     if spent is None or (not spent.usd and spent.unpriced):
         return "–"
     return f"${spent.usd:.2f}" if spent.usd >= 0.01 or not spent.usd else f"${spent.usd:.4f}"
-
-
-def _duration(summary: Summary) -> str:
-    run = summary.run
-    if run.started_at is None or run.completed_at is None:
-        return "–"
-    seconds = (run.completed_at - run.started_at).total_seconds()
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 class RunFilter(Struct, frozen=True, kw_only=True):
@@ -161,23 +150,19 @@ class RunsPage(Struct, frozen=True, kw_only=True):
         return bool(self.going) or any(line.is_live for line in self.lines)
 
 
-def tests_of(preview: RunPreview) -> tuple[str, ...]:
-    """The test sets of a run as an address names them: by the id of a document or the name of a file."""
-    return _test_names(preview.tests)
-
-
 @lru_cache(maxsize=MAX_CACHED)
 def _test_names(tests: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """Cached: every page needs the names for every run, and most runs have the same tests."""
+    """The test sets of a run as an address names them: by the id of a document or the name of a file. Cached: every
+    page needs the names for every run, and most runs have the same tests."""
     return tuple(
         read_reference(path).id if is_reference(path) else name or path.rsplit("/", 1)[-1] for path, name in tests
     )
 
 
-def live_first(found: Sequence[RunPreview]) -> Sequence[RunPreview]:
+def live_first(previews: Sequence[RunPreview]) -> Sequence[RunPreview]:
     """The runs in progress first."""
-    live = [preview for preview in found if preview.state in LIVE]
-    return [*live, *(preview for preview in found if preview.state not in LIVE)] if live else found
+    live = [preview for preview in previews if preview.state in LIVE]
+    return [*live, *(preview for preview in previews if preview.state not in LIVE)] if live else previews
 
 
 def search_runs(previews: Sequence[RunPreview], words: str) -> Sequence[RunPreview]:
@@ -190,16 +175,15 @@ def search_runs(previews: Sequence[RunPreview], words: str) -> Sequence[RunPrevi
 
 def filter_runs(previews: Sequence[RunPreview], chosen: RunFilter) -> Sequence[RunPreview]:
     """The runs that match all filters except the search."""
-    filters = chosen.status or chosen.agent_id or chosen.test
-    return [preview for preview in previews if _matches(preview, chosen)] if filters else previews
-
-
-def _matches(preview: RunPreview, chosen: RunFilter) -> bool:
-    return (
-        (not chosen.status or preview.state.value == chosen.status)
+    if not (chosen.status or chosen.agent_id or chosen.test):
+        return previews
+    return [
+        preview
+        for preview in previews
+        if (not chosen.status or preview.state.value == chosen.status)
         and (not chosen.agent_id or preview.agent_id == chosen.agent_id)
-        and (not chosen.test or chosen.test in tests_of(preview))
-    )
+        and (not chosen.test or chosen.test in _test_names(preview.tests))
+    ]
 
 
 @lru_cache(maxsize=MAX_CACHED)
@@ -225,20 +209,6 @@ def choices(counts: Iterable[tuple[str, int]], chosen: str) -> tuple[FilterChoic
     return tuple(FilterChoice(value, number, value == chosen) for value, number in numbers.most_common(MAX_CHOICES))
 
 
-def states_in(previews: Sequence[RunPreview]) -> Iterable[tuple[str, int]]:
-    states = [preview.state for preview in previews]
-    return ((state.value, states.count(state)) for state in RunState if state in states)
-
-
-def agents_in(previews: Sequence[RunPreview]) -> Iterable[tuple[str, int]]:
-    return Counter([preview.agent_id for preview in previews]).items()
-
-
-def tests_in(previews: Sequence[RunPreview]) -> Iterable[tuple[str, int]]:
-    counts = Counter([preview.tests for preview in previews])
-    return ((name, number) for tests, number in counts.items() for name in _test_names(tests))
-
-
 class RunMatches(Struct, frozen=True):
     """All runs, those that match the search, and of these the ones that match all filters."""
 
@@ -255,17 +225,21 @@ def match_runs(previews: Sequence[RunPreview], chosen: RunFilter) -> RunMatches:
 def runs_page(
     runs: RunMatches, lines: Sequence[RunLine], chosen: RunFilter, *, further: str = "", may_run: bool = False
 ) -> RunsPage:
-    previews, searched, found = runs.all_runs, runs.searched, runs.filtered
+    previews, searched, matching = runs.all_runs, runs.searched, runs.filtered
+    # What each filter offers are the runs that match the other filters.
+    states = [preview.state for preview in filter_runs(searched, replace(chosen, status=""))]
+    agents = Counter([preview.agent_id for preview in filter_runs(searched, replace(chosen, agent_id=""))])
+    tests = Counter([preview.tests for preview in filter_runs(searched, replace(chosen, test=""))])
     return RunsPage(
-        answer=answer(previews, found, chosen),
+        answer=answer(previews, matching, chosen),
         lines=tuple(lines),
         wanted=chosen,
-        states=choices(states_in(filter_runs(searched, replace(chosen, status=""))), chosen.status),
-        agents=choices(agents_in(filter_runs(searched, replace(chosen, agent_id=""))), chosen.agent_id),
-        tests=choices(tests_in(filter_runs(searched, replace(chosen, test=""))), chosen.test),
+        states=choices([(state.value, states.count(state)) for state in RunState if state in states], chosen.status),
+        agents=choices(agents.items(), chosen.agent_id),
+        tests=choices([(name, n) for names, n in tests.items() for name in _test_names(names)], chosen.test),
         total=len(previews),
-        matching=len(found),
-        going=sum(preview.state in LIVE for preview in found),
+        matching=len(matching),
+        going=sum(preview.state in LIVE for preview in matching),
         further=further,
         may_run=may_run,
         address=f"/?{chosen.query()}" if chosen.active else "/",
@@ -276,14 +250,16 @@ def runs_page(
     )
 
 
-def answer(previews: Sequence[RunPreview], found: Sequence[RunPreview], chosen: RunFilter) -> str:
+def answer(previews: Sequence[RunPreview], matching: Sequence[RunPreview], chosen: RunFilter) -> str:
     if not previews:
         return "No runs yet."
-    if not found:
+    if not matching:
         return f"No run is like that: {', '.join(f'{word} {value}' for word, value in chosen.active)}."
-    states = [preview.state for preview in found]
+    states = [preview.state for preview in matching]
     live, broken = (sum(map(states.count, kind)) for kind in (LIVE, BROKEN))
-    count = f"{len(found):,} of {pluralize(len(previews), 'run')}" if chosen.active else pluralize(len(previews), "run")
+    count = (
+        f"{len(matching):,} of {pluralize(len(previews), 'run')}" if chosen.active else pluralize(len(previews), "run")
+    )
     going = f"{live:,} going on" if live else "none going on"
     return f"{count}, {going}{f', {broken:,} that did not reach the end' if broken else ''}."
 
@@ -297,9 +273,8 @@ async def show(request: Request) -> Response:
     shown = rest[:LIMIT]
     summaries = await run_views.brief_summaries([preview.id for preview in shown])
     names = await run_views.document_names(summaries, caller.within)
-    query_fields = [(name, value) for name, value in asdict(chosen).items() if value]
-    next_page = urlencode([*query_fields, ("after", encode_cursor(shown[-1].id))]) if len(rest) > LIMIT else ""
-    further = f"/?{next_page}" if next_page else ""
+    fields = [(name, value) for name, value in asdict(chosen).items() if value]
+    further = f"/?{urlencode([*fields, ('after', encode_cursor(shown[-1].id))])}" if len(rest) > LIMIT else ""
     own = await host_of(request).store.queue.own([preview.id for preview in shown])
     lines = [run_line(summary, names, own) for summary in summaries]
     page = runs_page(runs, lines, chosen, further=further, may_run=caller.may(KeyScope.RUN))

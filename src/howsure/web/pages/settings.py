@@ -44,21 +44,16 @@ def read_key_form(form: Mapping[str, Sequence[str]], caller: Caller) -> KeyReque
     known = {scope.value: scope for scope in KeyScope}
     agents = tuple(filter(None, (each.strip() for each in "".join(form.get("agents", ())).split(","))))
     home, organization = caller.within.organization_id, "".join(form.get("organization", ()))
+    days = "".join(form.get("days", ()))
+    if days and (not is_number(days) or not 0 < int(days) <= MAX_DAYS):
+        raise PlanRefused(f"days: expected a whole number from 1 to {MAX_DAYS}, found {days!r}")
     return KeyRequest(
         name=name,
         scopes=[known[word] for word in form.get("scope", ()) if word in known],
         organization_id=home if home is not None else organization or None,
         agent_ids=agents or None,
-        days=_days("".join(form.get("days", ()))),
+        days=float(days) if days else None,
     )
-
-
-def _days(text: str) -> float | None:
-    if not text:
-        return None
-    if not is_number(text) or not 0 < int(text) <= MAX_DAYS:
-        raise PlanRefused(f"days: expected a whole number from 1 to {MAX_DAYS}, found {text!r}")
-    return float(text)
 
 
 KEYS = 20
@@ -124,8 +119,15 @@ def settings_page(
     now: datetime,
 ) -> SettingsPage:
     keys = tuple(_key_line(key, now) for key in api_keys)
+    listed = f"the {len(keys)} listed here" if len(keys) == KEYS else str(len(keys))
+    can_open = pluralize(sum(key.is_open for key in keys), "key")
+    uses = {name: ["where none is named"] if rules.target == name else [] for name in targets}
+    for agent, target in rules.bots.items():
+        uses.get(target, []).append(f"agent {agent}")
     return SettingsPage(
-        answer=_answer(keys),
+        answer=f"{can_open} of {listed} can open something."
+        if keys
+        else "There are no keys: only this machine is served.",
         trouble="",
         secret="",
         keys=keys,
@@ -136,21 +138,19 @@ def settings_page(
         more_deeds=_next_page("log", next_cursor(log[-1])) if len(log) == AUDIT_ENTRIES else "",
         # Only name and kind: the options may name code and secrets.
         targets=tuple(
-            TargetLine(name, str(block.get("kind", "")), _target_uses(name, rules)) for name, block in targets.items()
+            TargetLine(name, str(block.get("kind", "")), ", ".join(uses[name])) for name, block in targets.items()
         ),
-        facts=tuple(_service_facts(rules)),
+        facts=(
+            ("judges besides the default", ", ".join(rules.judges) or "none"),
+            ("hosts that a run may call", ", ".join(rules.hosts) or "none"),
+            ("runs at a time", f"{rules.runs}, {rules.runs_per_agent} for one agent"),
+            ("largest request", f"{rules.largest_body / 1_000_000:.0f} MB"),
+            ("other origins", ", ".join(rules.origins) or "none"),
+        ),
         scopes=tuple(scope.value for scope in KeyScope),
         keys_needed=False,
         names_organization=True,
     )
-
-
-def _answer(keys: Sequence[KeyLine]) -> str:
-    opening = sum(key.is_open for key in keys)
-    if not keys:
-        return "There are no keys: only this machine is served."
-    shown = f"the {len(keys)} listed here" if len(keys) == KEYS else str(len(keys))
-    return f"{pluralize(opening, 'key')} of {shown} can open something."
 
 
 def _next_page(name: str, place: str) -> str:
@@ -173,23 +173,6 @@ def _key_line(key: ApiKey, now: datetime) -> KeyLine:
         state=state,
         is_open=is_open,
     )
-
-
-def _target_uses(name: str, rules: ServiceSettings) -> str:
-    uses = ["where none is named"] if rules.target == name else []
-    uses += [f"agent {agent}" for agent, target in rules.bots.items() if target == name]
-    return ", ".join(uses)
-
-
-def _service_facts(rules: ServiceSettings) -> list[tuple[str, str]]:
-    none = "none"
-    return [
-        ("judges besides the default", ", ".join(rules.judges) or none),
-        ("hosts that a run may call", ", ".join(rules.hosts) or none),
-        ("runs at a time", f"{rules.runs}, {rules.runs_per_agent} for one agent"),
-        ("largest request", f"{rules.largest_body / 1_000_000:.0f} MB"),
-        ("other origins", ", ".join(rules.origins) or none),
-    ]
 
 
 def organization_caller(request: Request) -> Caller:

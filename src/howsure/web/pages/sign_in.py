@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from howsure.services.host.keys import caller_by_secret, key_for_password
-from howsure.store.store import Store
 from howsure.web.responses import respond
 from howsure.web.routes import PageRoute, host_of, read_form
 from howsure.web.sessions import SessionCookies
@@ -39,12 +38,8 @@ class SignInThrottle:
         """The seconds until the next attempt; 0: now."""
         now = self._clock()
         own, every = self._by_name.get(name, deque()), self._all
-        left = [0.0]
-        if len(own) >= ATTEMPTS_BY_NAME:
-            left.append(own[0] + WINDOW_SECONDS - now)
-        if len(every) >= ATTEMPTS_IN_TOTAL:
-            left.append(every[0] + WINDOW_SECONDS - now)
-        longest = max(left)
+        full = [tries for tries, most in ((own, ATTEMPTS_BY_NAME), (every, ATTEMPTS_IN_TOTAL)) if len(tries) >= most]
+        longest = max((tries[0] + WINDOW_SECONDS - now for tries in full), default=0.0)
         return int(longest) + 1 if longest > 0 else 0
 
     def count_attempt(self, name: str) -> None:
@@ -90,13 +85,23 @@ async def show(request: Request) -> Response:
 async def enter(request: Request) -> Response:
     form = await read_form(request)
     store, after, name = host_of(request).store, form.get("next", "/"), form.get("name", "").strip()[:MAX_NAME]
+    key_id, refused = "", WRONG_KEY
     if "key" in form:
-        key_id, refused = await _key_id_by_secret(store, form["key"].strip()), WRONG_KEY
+        secret = form["key"].strip()
+        caller = await caller_by_secret(store, secret) if secret else None
+        key_id = caller.id if caller else ""
     else:
         throttle: SignInThrottle = request.app.state.throttle
-        if wait := throttle.seconds_to_wait(name):
-            return respond(request, "sign-in.html", sign_in_page(after, _too_often(wait), name), 429)
-        key_id, refused = await _key_id_by_password(store, throttle, name, form.get("password", "")), WRONG_PASSWORD
+        if seconds := throttle.seconds_to_wait(name):
+            too_often = f"Too many tries that failed: wait {seconds} seconds."
+            return respond(request, "sign-in.html", sign_in_page(after, too_often, name), 429)
+        # Counted before the check, so that many attempts at once do not get through together.
+        throttle.count_attempt(name)
+        password, refused = form.get("password", ""), WRONG_PASSWORD
+        key = await key_for_password(store, name, password) if name and password else None
+        if key is not None:
+            throttle.forget_attempt(name)
+            key_id = key.id
     if not key_id:
         return respond(request, "sign-in.html", sign_in_page(after, refused, name), 401)
     response = RedirectResponse(after if is_own(after) else "/", 303)
@@ -104,26 +109,6 @@ async def enter(request: Request) -> Response:
     # A new session, so that a session id planted before signing in is worth nothing.
     sessions.set_cookie(response, sessions.new(key_id))
     return response
-
-
-async def _key_id_by_secret(store: Store, secret: str) -> str:
-    """The id of the key; "" where it is not valid."""
-    found = await caller_by_secret(store, secret) if secret else None
-    return found.id if found else ""
-
-
-async def _key_id_by_password(store: Store, throttle: SignInThrottle, name: str, password: str) -> str:
-    # Counted before the check, so that many attempts at once do not get through together.
-    throttle.count_attempt(name)
-    key = await key_for_password(store, name, password) if name and password else None
-    if key is None:
-        return ""
-    throttle.forget_attempt(name)
-    return key.id
-
-
-def _too_often(seconds: int) -> str:
-    return f"Too many tries that failed: wait {seconds} seconds."
 
 
 async def leave(request: Request) -> Response:

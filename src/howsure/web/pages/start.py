@@ -68,11 +68,18 @@ class RunChoices(Struct, frozen=True, kw_only=True):
 
 
 def start_page(choices: RunChoices, given: Mapping[str, str], trouble: str = "") -> StartPage:
-    number = sum(map(len, choices.cases.values()))
+    number, rubrics = sum(map(len, choices.cases.values())), pluralize(len(choices.rubrics), "rubric")
     targets = ["", RECORDED, *sorted(choices.targets)]
-    words = {"": _default_target(choices.default_target), RECORDED: "the answers that the cases bring"}
+    default = f" ({choices.default_target})" if choices.default_target else ""
+    words = {
+        "": f"as the service is set up{default}",
+        RECORDED: "the answers that the cases bring",
+    }
+    judge_words = {OFFLINE: "offline (free, no language model: it can say less)"}
     return StartPage(
-        answer="Nothing can be run yet: there are no cases." if not number else _answer(number, choices),
+        answer=f"{pluralize(number, 'set')} of cases and {rubrics} to choose from."
+        if number
+        else "Nothing can be run yet: there are no cases.",
         trouble=trouble,
         cases=tuple(
             (kind_words, tuple(_document_choice(card, f"{kind.value}:{card.id}", given.get("cases")) for card in cards))
@@ -81,21 +88,11 @@ def start_page(choices: RunChoices, given: Mapping[str, str], trouble: str = "")
         ),
         rubrics=tuple(_document_choice(card, card.id, given.get("rubric")) for card in choices.rubrics),
         targets=tuple(FormChoice(each, words.get(each, each), each == given.get("target", "")) for each in targets),
-        judges=tuple(FormChoice(each, _judge_text(each), each == given.get("judge")) for each in choices.judges),
+        judges=tuple(
+            FormChoice(each, judge_words.get(each, each), each == given.get("judge")) for each in choices.judges
+        ),
         given=given,
     )
-
-
-def _answer(number: int, choices: RunChoices) -> str:
-    return f"{pluralize(number, 'set')} of cases and {pluralize(len(choices.rubrics), 'rubric')} to choose from."
-
-
-def _default_target(target: str) -> str:
-    return f"as the service is set up ({target})" if target else "as the service is set up"
-
-
-def _judge_text(spec: str) -> str:
-    return "offline (free, no language model: it can say less)" if spec == OFFLINE else spec
 
 
 def _document_choice(card: DocumentPreview, value: str, chosen: str | None) -> FormChoice:
@@ -152,11 +149,11 @@ async def show(request: Request) -> Response:
 async def begin(request: Request) -> Response:
     host, caller, given = host_of(request), caller_of(request), await read_form(request)
     try:
-        ordered = await submit_run(host, request_from(given), caller.within)
+        queued = await submit_run(host, request_from(given), caller.within)
     except InputError as error:
         choices = await run_choices(host, caller.within)
         return respond(request, "start.html", start_page(choices, given, trouble=str(error)), 422)
-    return RedirectResponse(f"/runs/{ordered.run.id}", 303)
+    return RedirectResponse(f"/runs/{queued.run.id}", 303)
 
 
 async def load_demo_runs(request: Request) -> Response:

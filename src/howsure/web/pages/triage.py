@@ -15,7 +15,7 @@ from howsure.model.triage import CauseGroup, Triage
 from howsure.reports.figures import pluralize
 from howsure.reports.safe_text import one_line
 from howsure.reports.triage_report import KIND_WORDS, PRIORITY_WORDS, triage_headline
-from howsure.web.case_filters import ALL, CaseFilter
+from howsure.web.pages.run_cases import ALL, CaseFilter
 from howsure.web.responses import respond
 from howsure.web.routes import PageRoute, caller_of, host_of
 
@@ -61,25 +61,24 @@ class TriagePage(Struct, frozen=True, kw_only=True):
     groups: tuple[TriageGroupLine, ...]
 
 
-def triage_page(run: Run, found: Triage | None) -> TriagePage:
-    """`found` None: there are too many results to analyse."""
+def triage_page(run: Run, triage: Triage | None) -> TriagePage:
+    """`triage` None: there are too many results to analyse."""
     many = pluralize(run.counts.failed + run.counts.errored, "result")
     too_many = f"{many} did not pass: too many to look into while you wait. `howsure triage {run.id[:8]}` does it."
     return TriagePage(
         run_id=run.id,
         run_name=run.name or run.id[:8],
-        answer=triage_headline(found) if found else too_many,
-        priorities=tuple(_priorities(run, found)) if found else (),
-        groups=tuple(_groups(found)) if found else (),
+        answer=triage_headline(triage) if triage else too_many,
+        priorities=tuple(
+            PriorityGroup(word, causes)
+            for priority, word in PRIORITY_WORDS.items()
+            if triage and (causes := tuple(_cause(run, each) for each in triage.causes if each.priority is priority))
+        ),
+        groups=tuple(
+            TriageGroupLine(kind=KIND_WORDS[each.kind], name=one_line(each.name, 200), number=each.results, of=each.of)
+            for each in sorted(triage.groups if triage else (), key=lambda group: -group.results)[:MAX_GROUPS]
+        ),
     )
-
-
-def _priorities(run: Run, found: Triage) -> list[PriorityGroup]:
-    return [
-        PriorityGroup(word, causes)
-        for priority, word in PRIORITY_WORDS.items()
-        if (causes := tuple(_cause(run, each) for each in found.causes if each.priority is priority))
-    ]
 
 
 def _cause(run: Run, group: CauseGroup) -> CauseLine:
@@ -88,19 +87,11 @@ def _cause(run: Run, group: CauseGroup) -> CauseLine:
         title=one_line(group.title, 200),
         advice=one_line(group.advice, 400),
         number=len(group.results),
-        cases=tuple((one_line(case, 80), _search(run, case)) for case in group.cases[:CASES_PER_CAUSE]),
+        cases=tuple(
+            (one_line(case, 80), f"/runs/{run.id}?{CaseFilter(verdict=ALL, q=case[:200]).query()}#cases")
+            for case in group.cases[:CASES_PER_CAUSE]
+        ),
     )
-
-
-def _search(run: Run, case: str) -> str:
-    return f"/runs/{run.id}?{CaseFilter(verdict=ALL, q=case[:200]).query()}#cases"
-
-
-def _groups(found: Triage) -> list[TriageGroupLine]:
-    return [
-        TriageGroupLine(kind=KIND_WORDS[each.kind], name=one_line(each.name, 200), number=each.results, of=each.of)
-        for each in sorted(found.groups, key=lambda group: -group.results)[:MAX_GROUPS]
-    ]
 
 
 async def show(request: Request) -> Response:
@@ -108,9 +99,8 @@ async def show(request: Request) -> Response:
     run = await store.run(request.path_params["run_id"], caller_of(request).within)
     few = run.counts.failed + run.counts.errored <= MAX_RESULTS
     # Imported by name: only those who ask wait for numpy.
-    triage = await asyncio.to_thread(import_module, "howsure.services.triage.triage")
-    found = await triage.triage_stored(store, run) if few else None
-    return respond(request, "triage.html", triage_page(run, found))
+    service = await asyncio.to_thread(import_module, "howsure.services.triage.triage")
+    return respond(request, "triage.html", triage_page(run, await service.triage_stored(store, run) if few else None))
 
 
 def routes() -> list[PageRoute]:

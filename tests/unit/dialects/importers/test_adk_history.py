@@ -10,8 +10,7 @@ import pytest
 
 from adk_files import event, history, refund_events, result, write_history
 from howsure.dialects.datasets import read_cases, validate
-from howsure.dialects.importers.adk_history import AdkHistoryImporter, AdkSessionImporter
-from howsure.dialects.importers.adk_tools import declared_tools_of
+from howsure.dialects.importers.adk_history import AdkHistoryImporter, AdkSessionImporter, declared_tools_of
 from howsure.dialects.importers.base import ImportOptions
 from howsure.dialects.simulation import SimulationDialect
 from howsure.model.case import Case, Script

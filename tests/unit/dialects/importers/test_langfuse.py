@@ -10,7 +10,7 @@ import pytest
 
 from benchmark_files import Row, faults, imported, langfuse, observation, report, written
 from howsure.dialects.datasets import read_cases
-from howsure.dialects.importers.langfuse import LangfuseImporter
+from howsure.dialects.importers.trace_exports import LangfuseImporter
 from howsure.dialects.simulation import SimulationDialect
 from howsure.model.case import Case, Script
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript, Usage

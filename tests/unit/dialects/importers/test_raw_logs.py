@@ -206,7 +206,7 @@ def test_lines_give_the_cases_that_a_list_gives(tmp_path: Path, turns: list[dict
 
 def test_sound_lines_have_a_row_each() -> None:
     rows = sound_turns([line(), line(reference="r", conversation_id=7)])
-    assert [(row.query, row.conversation) for row in rows] == [("Hi", ""), ("Hi", "7")]
+    assert [(row.query, row.conversation_id or "") for row in rows] == [("Hi", ""), ("Hi", 7)]
 
 
 @pytest.mark.parametrize(

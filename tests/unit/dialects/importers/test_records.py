@@ -11,8 +11,7 @@ from benchmark_files import SOURCES, as_lines, faults, imported, include, report
 from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.importers import importers
 from howsure.dialects.importers.choice_benchmarks import IncludeImporter
-from howsure.dialects.importers.fields import RecordFields, choice_id, whole
-from howsure.dialects.importers.records import head_columns, records
+from howsure.dialects.importers.records import RecordFields, choice_id, head_columns, records, whole
 from howsure.dialects.problems import Spot
 
 BY_NAME = {importer.name: importer for importer in importers()}

@@ -61,9 +61,9 @@ async def test_a_run_whose_worker_was_killed_is_still_running_for_whoever_waits(
         await host.store.queue.claim("/".join(gone), per_agent=9, overall=9)
         assert (await host.store.run(run.id)).state is RunState.INTERRUPTED
         assert (await gallery.run(run.id))["status"] == "running"
-        wanted = {"limit": 5, "before": None, "agent_id": None, "within": EVERYWHERE}
+        query = {"limit": 5, "before": None, "agent_id": None, "scope": EVERYWHERE}
         for status, number in (("running", 1), ("failed", 0), ("pending", 0), ("completed", 0)):
-            found, _ = await gallery.page(status=status, **wanted)  # type: ignore[arg-type]
+            found, _ = await gallery.page(status=status, **query)  # type: ignore[arg-type]
             assert len(found) == number, status
 
 

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from howsure.errors import ConfigInvalid
 from howsure.model.case import Case
 from howsure.model.run import DatasetPin
-from howsure.services.run.carry_over import alike, carry_over
-from howsure.services.run.start import start
+from howsure.services.run.start import alike, carry_over, start
 from two_runs import pins
 from unit.services.places import Counting, asking, house, lines, mcq, unwatched, workplace
 

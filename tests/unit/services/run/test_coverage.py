@@ -9,10 +9,11 @@ from howsure.model.case import Case, Scenario
 from howsure.model.expectation import ExpectedCall, ForbiddenTools, ToolCalls
 from howsure.model.transcript import BrokenRecording, Message, Role, Transcript
 from howsure.services.run.preflight import CandidateKey, CoverageCheck, Sides, named_tools
-from howsure.targets.recordings import RecordedTarget, plain_recordings
+from howsure.targets.recordings import RecordedTarget
 from howsure.testing import ScriptedTarget, ScriptedUser, a_case
 from howsure.users.offline_users import OfflineUsers
 from howsure.users.scripts import ReplayedUsers
+from recorded_answers import plain_recordings
 
 TALK = Transcript(answer="Hello", messages=(Message(role=Role.USER, content="Hi"),))
 ANSWER = Transcript(answer="Hello")

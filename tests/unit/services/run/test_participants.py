@@ -31,12 +31,13 @@ from howsure.services.workspace import Workspace
 from howsure.targets.base import Reply, Stateless, Target, TargetRequest
 from howsure.targets.chat.target import ChatTarget
 from howsure.targets.http.target import HttpTarget
-from howsure.targets.recordings import RecordedTarget, Recordings, plain_recordings
+from howsure.targets.recordings import RecordedTarget, Recordings
 from howsure.testing import ScriptedModel, ScriptedTarget, ScriptedUser, a_case
 from howsure.users.base import UserExit, UserMessage
 from howsure.users.live_users import LiveUsers
 from howsure.users.offline_users import OfflineUsers
 from howsure.users.scripts import ReplayedUsers
+from recorded_answers import plain_recordings
 
 
 class Echo:

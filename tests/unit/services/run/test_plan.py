@@ -27,8 +27,8 @@ from howsure.services.run.pooled_criteria import PooledCriteria
 from howsure.services.run.recorded_answers import RecordedAnswers, read_answers
 from howsure.services.run.start import pinned_request
 from howsure.services.workspace import Workspace
-from howsure.targets.recordings import plain_recordings
 from howsure.testing import ScriptedTarget, ScriptedUser
+from recorded_answers import plain_recordings
 
 
 def kit_with(*targets: ScriptedTarget) -> Any:

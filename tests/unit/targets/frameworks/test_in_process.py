@@ -20,7 +20,6 @@ from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
     context_state,
-    initial_state,
     load_agent,
     make_context,
     read_in_process_settings,
@@ -116,7 +115,7 @@ async def test_a_turn_has_a_limit_and_a_timeout_of_the_agents_own_is_its_own() -
 
 def test_the_cases_own_state_wins() -> None:
     case = Case(id="1", input=Script(turns=("Hi",)), state={"tier": "silver"})
-    assert initial_state(TargetRequest(name="x", state={"tier": "gold", "lang": "en"}), case) == {
+    assert TargetRequest(name="x", state={"tier": "gold", "lang": "en"}).initial_state(case) == {
         "tier": "silver",
         "lang": "en",
     }
