@@ -72,7 +72,10 @@ class OutputContractGrader:
             return self._error(f"no contract is named {name!r}; known: {known}")
         try:
             value = json_in(answer)
-            violations = [_violation(error) for error in self._errors(name, value)]
+            if name not in self._validators:
+                self._validators[name] = Draft202012Validator(self._contracts[name], registry=self._registry)
+            errors = sorted(self._validators[name].iter_errors(value), key=lambda error: [*map(str, error.path)])
+            violations = [_violation(error) for error in errors]
         except ValueError as error:
             violations = [str(error)]
         except Unresolvable as error:
@@ -84,11 +87,6 @@ class OutputContractGrader:
             reason=shorten_reasons(violations) or f"the answer fulfils {name}",
             details={"contract": name, "violations": violations[:MOST_REASONS], "violation_count": len(violations)},
         )
-
-    def _errors(self, name: str, value: Any) -> list[ValidationError]:
-        if name not in self._validators:
-            self._validators[name] = Draft202012Validator(self._contracts[name], registry=self._registry)
-        return sorted(self._validators[name].iter_errors(value), key=lambda error: [str(step) for step in error.path])
 
     def _error(self, reason: str) -> Unscored:
         return Unscored(name=self.name, why=UnscoredReason.ERROR, reason=reason, pass_mark=1.0)

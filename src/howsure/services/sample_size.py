@@ -78,7 +78,8 @@ def check_request(request: SampleSizeRequest) -> None:
     if request.correlation is not None and not 0 <= request.correlation <= 1:
         raise PlanRefused(f"--correlation lies between 0 and 1, such as 0.5, not {request.correlation:g}")
     if len(request.runs) > 2:
-        raise PlanRefused(f"--from takes one run, or two to count the cases on which they differ, not {len(request.runs)}")
+        count = len(request.runs)
+        raise PlanRefused(f"--from takes one run, or two to count the cases on which they differ, not {count}")
     if any(repeats < 1 for repeats in request.repeats):
         raise PlanRefused("--repeats counts tries of a case, from 1")
 
@@ -135,7 +136,9 @@ def _rate(request: SampleSizeRequest, learned: RunEvidence, assumed: list[str]) 
     return inside
 
 
-def _discordance(request: SampleSizeRequest, learned: RunEvidence, rate: float, step: float, assumed: list[str]) -> float:
+def _discordance(
+    request: SampleSizeRequest, learned: RunEvidence, rate: float, step: float, assumed: list[str]
+) -> float:
     """The share of cases on which two runs differ: at least their difference, plus the cases whose own tries differ."""
     least = abs(step) * (1 + 1e-9)
     if request.discordance is not None:
@@ -158,7 +161,9 @@ def _discordance(request: SampleSizeRequest, learned: RunEvidence, rate: float, 
     return max(unrelated, least)
 
 
-def _correlation(request: SampleSizeRequest, learned: RunEvidence, discordance: float | None, assumed: list[str]) -> float:
+def _correlation(
+    request: SampleSizeRequest, learned: RunEvidence, discordance: float | None, assumed: list[str]
+) -> float:
     """The correlation between tries of one case; where runs are paired, between the differences of its tries."""
     if request.correlation is not None:
         return request.correlation

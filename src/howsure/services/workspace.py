@@ -1,4 +1,5 @@
-"""The workplace: settings, kit and store, put together for the folder someone works in."""
+"""The workspace: settings, kit and store, put together for the folder someone works in; and evals of a user's own, from
+a YAML file of custom evals or a JSON file of definitions for the golden world."""
 
 from __future__ import annotations
 
@@ -90,7 +91,7 @@ class Workspace:
         plugins: Sequence[str] = (),
         environ: Mapping[str, str] = os.environ,
     ) -> Workspace:
-        """The workplace of the current folder; what is passed in wins over environment and file."""
+        """The workspace of the current folder; what is passed in wins over environment and file."""
         folder = current_folder()
         settings = load(folder, environ, Path(config) if config else None)
         # What the settings name lies beside them; what is typed, where it is typed.

@@ -102,8 +102,6 @@ STATUS: tuple[tuple[type[HowsureError], int, str], ...] = (
 
 
 class ErrorPage(Struct, frozen=True):
-    """What the page shows after an error."""
-
     status: int
     answer: str
     detail: str

@@ -59,8 +59,10 @@ class QuoteNumbers:
         number = self._numbers.get(text)
         if number is None:
             number = self._numbers[text] = len(self._numbers) + 1
-            pattern = quote_pattern(text)
-            if pattern is not None and any(pattern.search(each) for each in self._texts):
+            # The words of the quote, with any spaces between them.
+            words = text[:MAX_QUOTE].strip(QUOTE_MARKS).split()
+            pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
+            if words and any(pattern.search(each) for each in self._texts):
                 self._patterns[number] = pattern
         return Quote(number, text, number in self._patterns)
 
@@ -80,12 +82,6 @@ class QuoteNumbers:
             self._anchored.update(new)
             pieces.append(MarkedText(text[start:end], numbers, new))
         return tuple(pieces)
-
-
-def quote_pattern(quote: str) -> re.Pattern[str] | None:
-    """Matches the words of a quote with any spaces between them; None for a quote without words."""
-    words = quote[:MAX_QUOTE].strip(QUOTE_MARKS).split()
-    return re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE) if words else None
 
 
 class ToolCallView(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,6 @@ report for whole runs, or what the target reports."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -81,12 +80,26 @@ def token_usage(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     costs = [_cost(evidence.prices, call) for call in spending.calls]
     gaps = _gaps(evidence.prices, spending)
     known = sum(cost for cost in costs if cost is not None)
-    details = _token_details(spending, None if gaps else known)
-    details["prices_as_of"] = evidence.prices.as_of
+    usages = spending.usages
+    prompt = total_of([usage.prompt_tokens for usage in usages])
+    completion = total_of([usage.completion_tokens for usage in usages])
+    thinking = total_of([usage.thinking_tokens for usage in usages])
+    total = total_of([prompt, completion, thinking])
+    details = {
+        "llm_calls": spending.llm_calls,
+        "models_used": list(dict.fromkeys(call.model for call in spending.calls if call.model)),
+        "total_tokens": total,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "cached_tokens": total_of([usage.cached_tokens for usage in usages]),
+        "thinking_tokens": thinking,
+        "estimated_cost_usd": None if gaps else known,
+        "calls_without_usage": spending.uncounted,
+        "prices_as_of": evidence.prices.as_of,
+    }
     if gaps:
         details["known_cost_usd"] = known
         return NoMeasurement(why=UnscoredReason.ERROR, reason=join_parts(*gaps, spending.note), details=details)
-    total = details["total_tokens"]
     reason = join_parts(f"${known:.6f} for {total} tokens", _full_price_note(evidence.prices, spending), spending.note)
     return MeasuredValue(value=known, reason=reason, details=details)
 
@@ -113,24 +126,6 @@ def _gaps(prices: PriceTable, spending: TokenSpending) -> list[str]:
     if spending.uncounted:
         gaps.append(f"{spending.uncounted} of {plural(spending.llm_calls or 0, 'call')} of a model report no tokens")
     return gaps
-
-
-def _token_details(spending: TokenSpending, cost: float | None) -> dict[str, Any]:
-    usages = spending.usages
-    prompt = total_of([usage.prompt_tokens for usage in usages])
-    completion = total_of([usage.completion_tokens for usage in usages])
-    thinking = total_of([usage.thinking_tokens for usage in usages])
-    return {
-        "llm_calls": spending.llm_calls,
-        "models_used": list(dict.fromkeys(call.model for call in spending.calls if call.model)),
-        "total_tokens": total_of([prompt, completion, thinking]),
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "cached_tokens": total_of([usage.cached_tokens for usage in usages]),
-        "thinking_tokens": thinking,
-        "estimated_cost_usd": cost,
-        "calls_without_usage": spending.uncounted,
-    }
 
 
 def _full_price_note(prices: PriceTable, spending: TokenSpending) -> str:

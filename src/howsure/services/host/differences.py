@@ -14,8 +14,6 @@ IDS = ("id", "item_id", "question_id", "type")
 
 
 class DocumentDifferenceKind(Enum):
-    """How a field differs."""
-
     ADDED = "added"
     REMOVED = "removed"
     CHANGED = "changed"

@@ -233,7 +233,15 @@ def check_document(kit: Kit, kind: DocumentKind, key: str, draft: DocumentDraft,
                 path.write_bytes(msgspec.json.encode({"bot_id": key, "bot_name": draft.name or key, **body}))
                 read_agent(path)
             case DocumentKind.GRADERS:
-                _check_graders(kit, body)
+                known, evaluators = kit.graders.names(), enumerate(body.get("evaluators", ()))
+                types = [(f"evaluators[{index}].type", each.get("type")) for index, each in evaluators]
+                problems = [
+                    Problem(code="unknown-grader", field=field, message=f"there is no grader {name!r}")
+                    for field, name in types
+                    if name not in known
+                ]
+                if problems:
+                    raise DatasetInvalid("evaluators", problems)
             case DocumentKind.DATASET:
                 raise ValueError("a dataset is checked as an upload: see uploads.py")
 
@@ -241,17 +249,6 @@ def check_document(kit: Kit, kind: DocumentKind, key: str, draft: DocumentDraft,
 def write_document(path: Path, kind: DocumentKind, key: str, name: str, body: Json) -> None:
     """Write a rubric or a test set in its file format."""
     path.write_bytes(msgspec.json.encode({ID_FIELDS[kind]: key, "name": name, "version": 1, **body}))
-
-
-def _check_graders(kit: Kit, body: Json) -> None:
-    known = kit.graders.names()
-    problems = [
-        Problem(code="unknown-grader", field=f"evaluators[{index}].type", message=f"there is no grader {name!r}")
-        for index, evaluator in enumerate(body.get("evaluators", ()))
-        if (name := evaluator.get("type")) not in known
-    ]
-    if problems:
-        raise DatasetInvalid("evaluators", problems)
 
 
 def _check_dataset(path: Path, kit: Kit, dialect: str) -> None:

@@ -1,4 +1,5 @@
-"""The use cases of a run: start it, resume it, retry what errored, and carry it out for the service."""
+"""The use cases of a run: start it, resume it, retry what errored, and carry it out for the service. A new run of an
+edited dataset may carry over the earlier results of every case that is still the same."""
 
 from __future__ import annotations
 

@@ -52,15 +52,9 @@ class AgentLine(Struct, frozen=True, kw_only=True):
 
 
 class AgentsPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     answer: str
     lines: tuple[AgentLine, ...]
     further: str
-
-
-def agent_address(agent_id: str) -> str:
-    return f"/agent?{urlencode({'id': agent_id})}"
 
 
 def agents_page(
@@ -85,7 +79,7 @@ def _line(id: str, name: str, preview: AgentPreview | None, newest: Summary | No
     return AgentLine(
         id=id,
         name=name or (line.agent if line else "") or id,
-        address=agent_address(id),
+        address=f"/agent?{urlencode({'id': id})}",
         runs=preview.runs if preview else 0,
         latest=(iso_utc(preview.latest) or "")[:16].replace("T", " ") if preview else "",
         described=described,
@@ -127,8 +121,6 @@ class RateTrend(Struct, frozen=True, kw_only=True):
 
 
 class AgentDescription(Struct, frozen=True, kw_only=True):
-    """The description of an agent."""
-
     name: str
     model: str
     prompt: str
@@ -138,8 +130,6 @@ class AgentDescription(Struct, frozen=True, kw_only=True):
 
 
 class AgentPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     id: str
     name: str
     answer: str

@@ -140,8 +140,6 @@ class OtherAttempt(Struct, frozen=True, kw_only=True):
 
 
 class OtherRunCase(Struct, frozen=True, kw_only=True):
-    """The same case in another run."""
-
     called: str
     verdict: str
     address: str
@@ -149,8 +147,6 @@ class OtherRunCase(Struct, frozen=True, kw_only=True):
 
 
 class CasePage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     run_id: str
     run_name: str
     case_id: str

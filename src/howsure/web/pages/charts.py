@@ -87,9 +87,7 @@ def quantile(ordered: Sequence[float], share: float) -> float:
 
 def amount(value: float, unit: str) -> str:
     """Three significant digits: `1.24 s`, `0.00031 $`, `1,240 tokens`."""
-    if value >= 1000:
-        return f"{value:,.0f} {unit}"
-    return f"{value:.3g} {unit}"
+    return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.3g} {unit}"
 
 
 SAMPLE_SIZE = 150
@@ -97,8 +95,6 @@ SAMPLE_SIZE = 150
 
 
 class ChartsPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     run_id: str
     run_name: str
     answer: str

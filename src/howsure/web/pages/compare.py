@@ -168,8 +168,6 @@ class DiffSpan(Struct, frozen=True):
 
 
 class TurnCell(Struct, frozen=True, kw_only=True):
-    """A turn on one side."""
-
     role: str
     words: tuple[DiffSpan, ...]
     calls: tuple[DiffSpan, ...]
@@ -240,8 +238,6 @@ def diff_words(first: str, second: str) -> tuple[tuple[DiffSpan, ...], tuple[Dif
 
 
 class CaseSide(Struct, frozen=True, kw_only=True):
-    """The case in one of the two runs."""
-
     letter: str
     run_id: str
     run_name: str
@@ -252,8 +248,6 @@ class CaseSide(Struct, frozen=True, kw_only=True):
 
 
 class CompareCasePage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     case_id: str
     answer: str
     up: str

@@ -127,8 +127,6 @@ class JudgeLine(Struct, frozen=True, kw_only=True):
 
 
 class JudgesPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     answer: str
     judges: tuple[JudgeLine, ...]
     further: str = ""

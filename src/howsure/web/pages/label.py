@@ -143,8 +143,6 @@ class AnswerFeedback(Struct, frozen=True, kw_only=True):
 
 
 class QuestionView(Struct, frozen=True, kw_only=True):
-    """The current question."""
-
     asked: QuestionText
     case_id: str
     talk: tuple[Mapping[str, Any], ...]
@@ -157,8 +155,6 @@ class QuestionView(Struct, frozen=True, kw_only=True):
 
 
 class LabelPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     answer: str
     run_id: str
     run_name: str
@@ -318,8 +314,6 @@ async def undo(request: Request) -> Response:
 
 
 class LabelRunLine(Struct, frozen=True, kw_only=True):
-    """A run that can be labelled."""
-
     id: str
     name: str
     agent: str
@@ -331,8 +325,6 @@ class LabelRunLine(Struct, frozen=True, kw_only=True):
 
 
 class LabelHome(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     answer: str
     lines: tuple[LabelRunLine, ...]
     offer: str

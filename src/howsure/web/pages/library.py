@@ -47,8 +47,6 @@ SHELVES = (
 
 
 class DocumentLine(Struct, frozen=True, kw_only=True):
-    """One document."""
-
     name: str
     address: str
     agent_id: str
@@ -60,8 +58,6 @@ class DocumentLine(Struct, frozen=True, kw_only=True):
 
 
 class LibraryPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     answer: str
     shelf: LibraryShelf
     shelves: tuple[LibraryShelf, ...]

@@ -246,8 +246,6 @@ async def _case_count(host: Host, document: Document, cases: Sequence[Case], sta
 
 
 class VersionLine(Struct, frozen=True, kw_only=True):
-    """One version."""
-
     version: int
     address: str
     changed: str
@@ -258,8 +256,6 @@ class VersionLine(Struct, frozen=True, kw_only=True):
 
 
 class DocumentPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     answer: str
     across: str
     shelf: LibraryShelf
@@ -352,8 +348,8 @@ async def show(request: Request) -> Response:
     content = await read_content(host, document, runs, int(start) if is_number(start) else 0)
     steps = await host.store.documents.changes(document, VERSIONS_SHOWN)
     page = document_page(shelf, document, content, runs, steps)
-    allowed = {"may_write": caller.may(KeyScope.WRITE), "may_run": caller.may(KeyScope.RUN)}
-    return respond(request, "document.html", replace(page, **allowed))
+    page = replace(page, may_write=caller.may(KeyScope.WRITE), may_run=caller.may(KeyScope.RUN))
+    return respond(request, "document.html", page)
 
 
 def routes() -> list[PageRoute]:

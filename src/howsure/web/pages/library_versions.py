@@ -49,8 +49,6 @@ class ChangeLine(Struct, frozen=True):
 
 
 class DifferencePage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     answer: str
     shelf: LibraryShelf
     id: str

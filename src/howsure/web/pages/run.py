@@ -14,7 +14,7 @@ from howsure.model.result import Result
 from howsure.model.run import Run, RunState
 from howsure.model.run_request import OFFLINE, RUN_PREFIX
 from howsure.model.score import Grade
-from howsure.model.summary import GateOutcome, GraderSummary, Summary
+from howsure.model.summary import GateOutcome, GateRuling, GraderSummary, Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.figures import Rate, pass_rate_of
 from howsure.reports.html.page import check_rows, grader_row, interval_in_words, verdict_segments
@@ -92,8 +92,6 @@ class GraderLine(Struct, frozen=True, kw_only=True):
 
 
 class GateLine(Struct, frozen=True, kw_only=True):
-    """The outcome of one gate."""
-
     name: str
     outcome: str
     looks: str
@@ -101,8 +99,6 @@ class GateLine(Struct, frozen=True, kw_only=True):
 
 
 class RunPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     id: str
     name: str
     state: str
@@ -165,16 +161,7 @@ def run_page(
         facts=tuple((name, value) for name, value in run_facts(run) if name != "error"),
         pins=tuple(_pins(summary)),
         notes=tuple(run_notes(summary)),
-        gates=tuple(
-            GateLine(
-                name=gate_name(gate),
-                outcome=gate.outcome.value,
-                # Inconclusive is doubt, not an error.
-                looks="doubtful" if gate.outcome is GateOutcome.INCONCLUSIVE else OUTCOME_CLASSES[gate.outcome],
-                reason=gate.reason,
-            )
-            for gate in summary.gates
-        ),
+        gates=tuple(_gate_line(gate) for gate in summary.gates),
         gates_said=gates_conclusion(summary.gates) if summary.gates else "",
         candidates=tuple((name, pass_rate_of(counts)) for name, counts in summary.candidates.items()),
         checks=tuple(
@@ -222,6 +209,12 @@ def _grader_line(grader: GraderSummary) -> GraderLine:
         n=grader.scored,
         absent=str(row["absent"]),
     )
+
+
+def _gate_line(gate: GateRuling) -> GateLine:
+    # Inconclusive is doubt, not an error.
+    looks = "doubtful" if gate.outcome is GateOutcome.INCONCLUSIVE else OUTCOME_CLASSES[gate.outcome]
+    return GateLine(name=gate_name(gate), outcome=gate.outcome.value, looks=looks, reason=gate.reason)
 
 
 def _pins(summary: Summary) -> list[tuple[str, str]]:

@@ -17,7 +17,6 @@ from howsure.model.run_request import OFFLINE, RunRequest
 from howsure.reports.figures import pluralize
 from howsure.reports.run_facts import judge_name
 from howsure.services.host import run_control
-from howsure.services.host.context import Host
 from howsure.services.host.keys import Caller
 from howsure.services.host.run_control import rubric_key, save_rubric
 from howsure.services.host.run_requests import document
@@ -54,12 +53,6 @@ async def allowed_actions(store: Store, run: Run, caller: Caller) -> tuple[str, 
     return available_actions(run.state, run.counts.errored, run.id in await store.queue.own([run.id]))
 
 
-def offered_judges(host: Host) -> tuple[str, ...]:
-    """The judges that this service offers."""
-    own = host.work.settings.judge
-    return tuple(dict.fromkeys((*((own,) if own else ()), *sorted(host.rules.judges), OFFLINE)))
-
-
 async def act_on_run(request: Request) -> Response:
     host, within = host_of(request), caller_of(request).within
     run_id, action = request.path_params["run_id"], request.path_params["deed"]
@@ -81,8 +74,6 @@ async def act_on_run(request: Request) -> Response:
 
 
 class RegradePage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     answer: str
     trouble: str
     run_id: str
@@ -132,7 +123,9 @@ async def _page(request: Request, given: Mapping[str, str], trouble: str = "", s
     host, within = host_of(request), caller_of(request).within
     run = await host.store.run(request.path_params["run_id"], within)
     rubrics = await host.store.documents.previews(DocumentKind.RUBRIC, limit=MAX_RUBRICS, within=within)
-    return respond(request, "again.html", regrade_page(run, offered_judges(host), rubrics, given, trouble), status)
+    judges = [each for each in (host.work.settings.judge, *sorted(host.rules.judges), OFFLINE) if each]
+    page = regrade_page(run, list(dict.fromkeys(judges)), rubrics, given, trouble)
+    return respond(request, "again.html", page, status)
 
 
 async def show_regrade(request: Request) -> Response:

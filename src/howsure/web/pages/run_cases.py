@@ -116,8 +116,6 @@ class CaseLine(Struct, frozen=True, kw_only=True):
 
 
 class CaseColumn(Struct, frozen=True):
-    """A case in the grid."""
-
     label: str
     said: str
     address: str
@@ -144,18 +142,13 @@ def case_lines(run: Run, results: Sequence[Result], chosen: CaseFilter, tries: T
             own = tuple(each.verdict for each in tries.get(key, ()))
             lines[key] = CaseLine(
                 entry=case_entry(result),
-                called=short_case_id(result.case.id),
+                called=result.case.id[:8] if UUID.fullmatch(result.case.id) else one_line(result.case.id, 80),
                 address=case_address(run.id, result.position, chosen),
                 tries=own if len(own) > 1 else (),
                 passed=own.count(Verdict.PASSED.value),
                 is_flaky=len(set(own)) > 1,
             )
     return tuple(lines.values())
-
-
-def short_case_id(case_id: str) -> str:
-    """The id of a case; a UUID is shortened."""
-    return case_id[:8] if UUID.fullmatch(case_id) else one_line(case_id, 80)
 
 
 def check_grid(run: Run, results: Sequence[Result], chosen: CaseFilter) -> CheckGrid | None:

@@ -34,8 +34,6 @@ BROKEN = (RunState.FAILED, RunState.INTERRUPTED, RunState.OUT_OF_BUDGET)
 
 
 class RunLine(Struct, frozen=True, kw_only=True):
-    """A run in a list."""
-
     id: str
     name: str
     agent: str
@@ -129,8 +127,6 @@ class FilterChoice(Struct, frozen=True):
 
 
 class RunsPage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     answer: str
     lines: tuple[RunLine, ...]
     wanted: RunFilter
@@ -157,20 +153,6 @@ def _test_names(tests: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     return tuple(
         read_reference(path).id if is_reference(path) else name or path.rsplit("/", 1)[-1] for path, name in tests
     )
-
-
-def live_first(previews: Sequence[RunPreview]) -> Sequence[RunPreview]:
-    """The runs in progress first."""
-    live = [preview for preview in previews if preview.state in LIVE]
-    return [*live, *(preview for preview in previews if preview.state not in LIVE)] if live else previews
-
-
-def search_runs(previews: Sequence[RunPreview], words: str) -> Sequence[RunPreview]:
-    """The runs whose name, id or agent contains these words."""
-    text = words.casefold()
-    if not text:
-        return previews
-    return [preview for preview in previews if text in _search_text(preview.name, preview.id, preview.agent_id)]
 
 
 def filter_runs(previews: Sequence[RunPreview], chosen: RunFilter) -> Sequence[RunPreview]:
@@ -218,8 +200,14 @@ class RunMatches(Struct, frozen=True):
 
 
 def match_runs(previews: Sequence[RunPreview], chosen: RunFilter) -> RunMatches:
-    searched = search_runs(previews, chosen.q)
-    return RunMatches(previews, searched, live_first(filter_runs(searched, chosen)))
+    """The search looks through the name, id and agent of each run. Runs in progress come first."""
+    searched, text = previews, chosen.q.casefold()
+    if text:
+        searched = [each for each in previews if text in _search_text(each.name, each.id, each.agent_id)]
+    matching = filter_runs(searched, chosen)
+    if live := [preview for preview in matching if preview.state in LIVE]:
+        matching = [*live, *(preview for preview in matching if preview.state not in LIVE)]
+    return RunMatches(previews, searched, matching)
 
 
 def runs_page(

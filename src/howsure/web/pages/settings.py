@@ -77,8 +77,6 @@ class KeyLine(Struct, frozen=True, kw_only=True):
 
 
 class AuditLine(Struct, frozen=True):
-    """One write."""
-
     at: str
     actor: str
     action: str
@@ -183,7 +181,7 @@ def organization_caller(request: Request) -> Caller:
     return caller
 
 
-async def _page(request: Request, secret: str = "", trouble: str = "", status: int = 200) -> Response:
+async def show(request: Request, secret: str = "", trouble: str = "", status: int = 200) -> Response:
     caller, host, query = organization_caller(request), host_of(request), request.query_params
     keys_before, log_before = (decode_cursor(query.get(name, "")) for name in ("keys", "log"))
     keys = await host.store.keys.several(limit=KEYS, before=keys_before, within=caller.within)
@@ -202,10 +200,6 @@ async def _page(request: Request, secret: str = "", trouble: str = "", status: i
     return response
 
 
-async def show(request: Request) -> Response:
-    return await _page(request)
-
-
 async def make(request: Request) -> Response:
     """Make a key, whose secret is shown once, or a password."""
     caller, form, store = organization_caller(request), await form_fields(request), host_of(request).store
@@ -217,8 +211,8 @@ async def make(request: Request) -> Response:
             return RedirectResponse("/settings", 303)
         _, secret = await make_key(store, key_request)
     except InputError as error:
-        return await _page(request, trouble=str(error), status=422)
-    return await _page(request, secret=secret, status=201)
+        return await show(request, trouble=str(error), status=422)
+    return await show(request, secret=secret, status=201)
 
 
 async def revoke(request: Request) -> Response:

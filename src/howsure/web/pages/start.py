@@ -34,8 +34,6 @@ RECORDED = "recorded"
 
 
 class FormChoice(Struct, frozen=True):
-    """An option of a form field."""
-
     value: str
     words: str
     chosen: bool
@@ -58,8 +56,6 @@ class StartPage(Struct, frozen=True, kw_only=True):
 
 
 class RunChoices(Struct, frozen=True, kw_only=True):
-    """The options of every field."""
-
     cases: Mapping[DocumentKind, Sequence[DocumentPreview]]
     rubrics: Sequence[DocumentPreview]
     targets: Sequence[str]
@@ -71,10 +67,7 @@ def start_page(choices: RunChoices, given: Mapping[str, str], trouble: str = "")
     number, rubrics = sum(map(len, choices.cases.values())), pluralize(len(choices.rubrics), "rubric")
     targets = ["", RECORDED, *sorted(choices.targets)]
     default = f" ({choices.default_target})" if choices.default_target else ""
-    words = {
-        "": f"as the service is set up{default}",
-        RECORDED: "the answers that the cases bring",
-    }
+    words = {"": f"as the service is set up{default}", RECORDED: "the answers that the cases bring"}
     judge_words = {OFFLINE: "offline (free, no language model: it can say less)"}
     return StartPage(
         answer=f"{pluralize(number, 'set')} of cases and {rubrics} to choose from."

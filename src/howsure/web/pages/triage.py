@@ -26,8 +26,6 @@ CASES_PER_CAUSE = 5
 
 
 class CauseLine(Struct, frozen=True, kw_only=True):
-    """A cause and the results that share it."""
-
     party: str
     title: str
     advice: str
@@ -36,8 +34,6 @@ class CauseLine(Struct, frozen=True, kw_only=True):
 
 
 class PriorityGroup(Struct, frozen=True):
-    """The causes of one priority."""
-
     word: str
     causes: tuple[CauseLine, ...]
 
@@ -52,8 +48,6 @@ class TriageGroupLine(Struct, frozen=True, kw_only=True):
 
 
 class TriagePage(Struct, frozen=True, kw_only=True):
-    """What the page shows."""
-
     run_id: str
     run_name: str
     answer: str

@@ -284,3 +284,14 @@ async def test_nobody_grades_what_they_may_not_see(host: Host) -> None:
             await regrade(host, first.id, requested(), within)
     with pytest.raises(NotFound, match="there is no rubric nothing"):
         await regrade(host, first.id, requested(rubric_id="nothing"), EVERYWHERE)
+
+
+async def test_a_rubric_that_is_deleted_or_unseen_cannot_be_chosen(host: Host) -> None:
+    first = await by_command(host)
+    saved = await save_rubric(host, first, "ann", EVERYWHERE)
+    others = AccessScope(organization_id="elsewhere")
+    await add_document(host, DocumentKind.RUBRIC, DocumentChange(body=GOOD[DocumentKind.RUBRIC]), others, "theirs")
+    await host.store.documents.delete(DocumentKind.RUBRIC, saved.id)
+    for scope, rubric_id in ((EVERYWHERE, saved.id), (AccessScope(organization_id=""), "theirs")):
+        with pytest.raises(NotFound, match="there is no rubric"):
+            await regrade(host, first.id, requested(rubric_id=rubric_id), scope)
