@@ -1,8 +1,8 @@
 # The verbs of this repository. Each installs what it needs into .venv from the hashed lock; nothing else is touched.
 PYTHON ?= python3
 BIN := .venv/bin
-# Many tests wait for something: more of them at a time than there are cores.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
+# Some tests wait for something: one more at a time than there are cores. Each worker collects all tests for itself.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
 # Tests start hundreds of processes: each would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
@@ -45,7 +45,7 @@ test-service: setup  ## kill the service and its workers, restart the database u
 
 test-thorough: setup  ## what takes minutes: do intervals hold what they promise, does the API what it says?
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m thorough
-	API_TRIES=500 $(BIN)/python -m pytest -n 2 -q tests/api/test_schema.py
+	API_TRIES=200 $(BIN)/python -m pytest -n 2 -q tests/api/test_schema.py
 
 test-local: setup .venv/local  ## let a small real model judge every world (some minutes)
 	LOCAL_MODEL=yes $(BIN)/python -m pytest -q -m 'thorough or not thorough' tests/e2e/test_local_model.py

@@ -143,7 +143,8 @@ def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> 
 
 
 def former_files(folder: Path) -> str:
-    """One sentence where a folder holds files of the product's former name, which are not read; "" where it does not."""
+    """One sentence where a folder holds files of the product's former name, which are not read; "" where it does
+    not."""
     moves = [f"{old} to {new}" for old, new in FORMER_FILES.items() if (folder / old).exists()]
     return f"Files of the product's former name are not read: rename {' and '.join(moves)}." if moves else ""
 

@@ -1,6 +1,6 @@
 """Every operation of the OpenAPI description, tried with what fits its schema and with what does not, on real things
 and on none, on both databases: nothing breaks, nothing is answered that the description does not say, and no key is
-left unasked for. `API_TRIES=500` (`make test-thorough`) tries harder."""
+left unasked for. `API_TRIES=200` (`make test-thorough`) tries harder."""
 
 from __future__ import annotations
 

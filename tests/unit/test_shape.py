@@ -11,9 +11,9 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parents[2] / "src" / "howsure"
 PARTICIPLES = {
-    "Again", "Among", "Begun", "Beside", "Chosen", "Done", "Drawn", "Elsewhere", "Far", "Found", "Given", "Gone", "Held",
-    "Kept", "Known", "Left", "Lost", "Made", "Met", "Read", "Said", "Seen", "Sent", "Shown", "Spoken", "Taken", "Told",
-    "Together", "Within", "Written",
+    "Again", "Among", "Begun", "Beside", "Chosen", "Done", "Drawn", "Elsewhere", "Far", "Found", "Given", "Gone",
+    "Held", "Kept", "Known", "Left", "Lost", "Made", "Met", "Read", "Said", "Seen", "Sent", "Shown", "Spoken",
+    "Taken", "Together", "Told", "Within", "Written",
 }  # fmt: skip
 NOUNS = {"Unscored", "Unauthorized", "Feed", "Seed", "Speed", "Need"}
 """Words in -ed that name a thing."""

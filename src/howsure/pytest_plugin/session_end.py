@@ -1,5 +1,5 @@
-"""The end of a session: each run is closed, the gates on whole datasets are reported as tests of their own, and one line
-for each run says what came of it and how to look at it. Only the process that talks to the user does this."""
+"""The end of a session: each run is closed, the gates on whole datasets are reported as tests of their own, and one
+line for each run says what came of it and how to look at it. Only the process that talks to the user does this."""
 
 from __future__ import annotations
 

@@ -140,8 +140,8 @@ def content_without_case(content: bytes, position: int) -> bytes:
         case ".jsonl":
             lines = content.splitlines(keepends=True)
             # Blank lines hold no case and stay.
-            del lines[[index for index, line in enumerate(lines) if line.strip()][position]]
-            return b"".join(lines)
+            dropped = [index for index, line in enumerate(lines) if line.strip()][position : position + 1]
+            return b"".join(line for index, line in enumerate(lines) if index not in dropped)
         case ".json":
             whole, cases = _parse_cases(content)
             del cases[position]

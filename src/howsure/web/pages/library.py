@@ -106,10 +106,10 @@ def short_time(moment: str | None) -> str:
 
 def shelf_of(request: Request) -> LibraryShelf:
     slug = request.path_params["shelf"]
-    found = next((shelf for shelf in SHELVES if shelf.slug == slug), None)
-    if found is None:
-        raise NotFound(f"the library has no shelf {slug!r}: {', '.join(shelf.slug for shelf in SHELVES)} are there")
-    return found
+    shelf = next((each for each in SHELVES if each.slug == slug), None)
+    if shelf is None:
+        raise NotFound(f"the library has no shelf {slug!r}: {', '.join(each.slug for each in SHELVES)} are there")
+    return shelf
 
 
 async def show(request: Request) -> Response:
@@ -118,8 +118,8 @@ async def show(request: Request) -> Response:
     cards = await store.documents.previews(shelf.kind, limit=LIMIT, before=place, within=caller.within)
     counts: dict[str, int] = {}
     if shelf.kind is DocumentKind.DATASET:
-        found = await store.dataset_cases.count(cards)
-        counts = {card.id: found.get((card.organization_id, card.id), 0) for card in cards}
+        numbers = await store.dataset_cases.count(cards)
+        counts = {card.id: numbers.get((card.organization_id, card.id), 0) for card in cards}
     full = len(cards) == LIMIT
     further = f"{shelf.address}?{urlencode({'after': encode_cursor(next_cursor(cards[-1]))})}" if full else ""
     page = library_page(shelf, cards, counts, further=further, may_write=caller.may(KeyScope.WRITE))

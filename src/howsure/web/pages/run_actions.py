@@ -85,9 +85,9 @@ class RegradePage(Struct, frozen=True, kw_only=True):
 
 
 def regrade_page(
-    run: Run, judges: Sequence[str], rubrics: Sequence[DocumentPreview], given: Mapping[str, str], trouble: str = ""
+    run: Run, judges: Sequence[str], rubrics: Sequence[DocumentPreview], form: Mapping[str, str], trouble: str = ""
 ) -> RegradePage:
-    name, judge = run.name or run.id[:8], given.get("judge", "")
+    name, judge = run.name or run.id[:8], form.get("judge", "")
     answers = pluralize(run.counts.completed, "answer")
     same_judge = FormChoice("", f"as before ({judge_name(run.pins)})", not judge)
     return RegradePage(
@@ -96,8 +96,8 @@ def regrade_page(
         run_id=run.id,
         run_name=name,
         judges=(same_judge, *(FormChoice(each, each, each == judge) for each in judges)),
-        rubrics=_rubric_choices(run, rubrics, given.get("rubric")),
-        name=given.get("name", f"{name}, graded again"[:MAX_NAME]),
+        rubrics=_rubric_choices(run, rubrics, form.get("rubric")),
+        name=form.get("name", f"{name}, graded again"[:MAX_NAME]),
         has_rubric=run.pins.rubric is not None,
     )
 
@@ -119,12 +119,12 @@ def _rubric_choices(run: Run, rubrics: Sequence[DocumentPreview], chosen: str | 
     return tuple(choices)
 
 
-async def _page(request: Request, given: Mapping[str, str], trouble: str = "", status: int = 200) -> Response:
+async def _page(request: Request, form: Mapping[str, str], trouble: str = "", status: int = 200) -> Response:
     host, within = host_of(request), caller_of(request).within
     run = await host.store.run(request.path_params["run_id"], within)
     rubrics = await host.store.documents.previews(DocumentKind.RUBRIC, limit=MAX_RUBRICS, within=within)
     judges = [each for each in (host.work.settings.judge, *sorted(host.rules.judges), OFFLINE) if each]
-    page = regrade_page(run, list(dict.fromkeys(judges)), rubrics, given, trouble)
+    page = regrade_page(run, list(dict.fromkeys(judges)), rubrics, form, trouble)
     return respond(request, "again.html", page, status)
 
 
@@ -134,18 +134,18 @@ async def show_regrade(request: Request) -> Response:
 
 async def regrade_run(request: Request) -> Response:
     """Start a new run over the same answers and go to its page."""
-    host, given = host_of(request), await read_form(request)
+    host, form = host_of(request), await read_form(request)
     change = RunRequest(
-        judge=given.get("judge", "").strip(),
-        rubric=document(DocumentKind.RUBRIC, given.get("rubric")),
-        name=given.get("name", "").strip()[:MAX_NAME],
+        judge=form.get("judge", "").strip(),
+        rubric=document(DocumentKind.RUBRIC, form.get("rubric")),
+        name=form.get("name", "").strip()[:MAX_NAME],
     )
     try:
         made = await run_control.regrade(host, request.path_params["run_id"], change, caller_of(request).within)
     except NotFound:
         raise
     except InputError as error:
-        return await _page(request, given, str(error), 422)
+        return await _page(request, form, str(error), 422)
     return RedirectResponse(f"/runs/{made.run.id}", 303)
 
 

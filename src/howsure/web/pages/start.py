@@ -63,7 +63,7 @@ class RunChoices(Struct, frozen=True, kw_only=True):
     judges: Sequence[str]
 
 
-def start_page(choices: RunChoices, given: Mapping[str, str], trouble: str = "") -> StartPage:
+def start_page(choices: RunChoices, form: Mapping[str, str], trouble: str = "") -> StartPage:
     number, rubrics = sum(map(len, choices.cases.values())), pluralize(len(choices.rubrics), "rubric")
     targets = ["", RECORDED, *sorted(choices.targets)]
     default = f" ({choices.default_target})" if choices.default_target else ""
@@ -75,16 +75,16 @@ def start_page(choices: RunChoices, given: Mapping[str, str], trouble: str = "")
         else "Nothing can be run yet: there are no cases.",
         trouble=trouble,
         cases=tuple(
-            (kind_words, tuple(_document_choice(card, f"{kind.value}:{card.id}", given.get("cases")) for card in cards))
+            (kind_words, tuple(_document_choice(card, f"{kind.value}:{card.id}", form.get("cases")) for card in cards))
             for kind, kind_words in KINDS.items()
             if (cards := choices.cases.get(kind, ()))
         ),
-        rubrics=tuple(_document_choice(card, card.id, given.get("rubric")) for card in choices.rubrics),
-        targets=tuple(FormChoice(each, words.get(each, each), each == given.get("target", "")) for each in targets),
+        rubrics=tuple(_document_choice(card, card.id, form.get("rubric")) for card in choices.rubrics),
+        targets=tuple(FormChoice(each, words.get(each, each), each == form.get("target", "")) for each in targets),
         judges=tuple(
-            FormChoice(each, judge_words.get(each, each), each == given.get("judge")) for each in choices.judges
+            FormChoice(each, judge_words.get(each, each), each == form.get("judge")) for each in choices.judges
         ),
-        given=given,
+        given=form,
     )
 
 
@@ -105,28 +105,28 @@ async def run_choices(host: Host, within: AccessScope) -> RunChoices:
     )
 
 
-def request_from(given: Mapping[str, str]) -> RunRequest:
+def request_from(form: Mapping[str, str]) -> RunRequest:
     """The run that a form asks for; PlanRefused names the field that cannot be read."""
-    kind, _, key = given.get("cases", "").partition(":")
+    kind, _, key = form.get("cases", "").partition(":")
     if kind not in [each.value for each in KINDS] or not key:
         raise PlanRefused("choose the cases that are to be run")
-    case_ids = tuple(filter(None, (each.strip() for each in given.get("case_ids", "").split(","))))
+    case_ids = tuple(filter(None, (each.strip() for each in form.get("case_ids", "").split(","))))
     return RunRequest(
         datasets=(document(DocumentKind(kind), key),),
-        rubric=document(DocumentKind.RUBRIC, given.get("rubric")),
-        agent=document(DocumentKind.AGENT, given.get("agent_id", "").strip()),
-        target=given.get("target", ""),
-        judge=given.get("judge", ""),
-        repeat=_read_number(given, "repeat", "how often each case is tried") or 1,
-        limit=_read_number(given, "limit", "how many cases at most"),
-        budget=given.get("budget", "").strip(),
-        name=given.get("name", "").strip(),
+        rubric=document(DocumentKind.RUBRIC, form.get("rubric")),
+        agent=document(DocumentKind.AGENT, form.get("agent_id", "").strip()),
+        target=form.get("target", ""),
+        judge=form.get("judge", ""),
+        repeat=_read_number(form, "repeat", "how often each case is tried") or 1,
+        limit=_read_number(form, "limit", "how many cases at most"),
+        budget=form.get("budget", "").strip(),
+        name=form.get("name", "").strip(),
         filters={"id": case_ids} if case_ids else {},
     )
 
 
-def _read_number(given: Mapping[str, str], name: str, words: str) -> int | None:
-    text = given.get(name, "").strip()
+def _read_number(form: Mapping[str, str], name: str, words: str) -> int | None:
+    text = form.get(name, "").strip()
     if not text:
         return None
     if not is_number(text) or not int(text):
@@ -140,12 +140,12 @@ async def show(request: Request) -> Response:
 
 
 async def begin(request: Request) -> Response:
-    host, caller, given = host_of(request), caller_of(request), await read_form(request)
+    host, caller, form = host_of(request), caller_of(request), await read_form(request)
     try:
-        queued = await submit_run(host, request_from(given), caller.within)
+        queued = await submit_run(host, request_from(form), caller.within)
     except InputError as error:
         choices = await run_choices(host, caller.within)
-        return respond(request, "start.html", start_page(choices, given, trouble=str(error)), 422)
+        return respond(request, "start.html", start_page(choices, form, trouble=str(error)), 422)
     return RedirectResponse(f"/runs/{queued.run.id}", 303)
 
 
