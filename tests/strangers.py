@@ -66,6 +66,10 @@ def python_as_stranger(*words: str, cwd: Path) -> subprocess.CompletedProcess[st
                 Path(shelf).chmod(0o755)
                 environ |= {**folders, "SHELF": shelf}
                 command = ["unshare", "--mount", "bash", "-c", SHOW + 'exec "$@"', "bash", *command]
+        elif not os.access(cwd, os.X_OK):
+            # Nobody but root can go into a closed folder: it is closed again by whoever is in it.
+            cwd.chmod(0o700)
+            command = ["sh", "-c", 'chmod 000 . && exec "$@"', "sh", *command]
         return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=60, check=False)
 
 

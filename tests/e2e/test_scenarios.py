@@ -166,12 +166,12 @@ def test_a_model_that_cannot_play_is_the_simulators_fault(howsure: Howsure, tmp_
 
 USERS = """
 from howsure.model.simulation import Ending
-from howsure.users.base import Leave, Say
+from howsure.users.base import UserExit, UserMessage
 
 MISTAKES = {
-    "invents": Say("It is order 42. My passport number is 88217345."),
-    "drops": Say("As an AI language model, I have no order of my own."),
-    "leaves": Leave(Ending.GOAL_REACHED, "nothing is left to say"),
+    "invents": UserMessage("It is order 42. My passport number is 88217345."),
+    "drops": UserMessage("As an AI language model, I have no order of my own."),
+    "leaves": UserExit(Ending.GOAL_REACHED, "nothing is left to say"),
 }
 
 
@@ -190,12 +190,12 @@ class Talker:
     async def next(self, said):
         spoken = sum(one.role.value == "user" for one in said)
         if spoken == 0:
-            return Say(self.case.input.initial_message)
+            return UserMessage(self.case.input.initial_message)
         if spoken == 1 and self.attempt == 1 and self.case.id in MISTAKES:
             return MISTAKES[self.case.id]
         if spoken == 1:
-            return Say("It is order 42.")
-        return Leave(Ending.GOAL_REACHED, "it was told")
+            return UserMessage("It is order 42.")
+        return UserExit(Ending.GOAL_REACHED, "it was told")
 
 
 def register(kit):

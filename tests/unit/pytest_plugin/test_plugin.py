@@ -22,7 +22,9 @@ pytest_plugins = ["pytester"]
 
 INSTALLED = any(point.value == "howsure.pytest_plugin" for point in entry_points(group="pytest11"))
 PLUGIN = [] if INSTALLED else ["-p", "howsure.pytest_plugin"]
-SETTINGS = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+# Plug-ins of other packages are not what is tested here, and each session would load them anew.
+OTHERS = "-p no:anyio -p no:hypothesispytest -p no:platformdirs -p no:schemathesis"
+SETTINGS = f"[pytest]\nasyncio_default_fixture_loop_scope = function\naddopts = {OTHERS}\n"
 BOT = """
 def bot(text):
     if "3" in text:
