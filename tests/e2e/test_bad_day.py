@@ -18,19 +18,18 @@ from house import asked_and_answered
 
 Howsure = Callable[..., Any]
 SERVER = Path(__file__).with_name("model_server.py")
-CASES = 2_000
 
 
-def dataset(folder: Path) -> tuple[Path, Path]:
+def dataset(folder: Path, cases: int) -> tuple[Path, Path]:
     fields = {"dataset": "bad-day", "reference_answers": ["Fourteen days."]}
     return asked_and_answered(
         folder,
-        [reference_qa(f"q:{n}", prompt=f"How long is the period in case {n}?", **fields) for n in range(CASES)],
-        [{"case_id": f"q:{n}", "response_text": f"{n} days"} for n in range(CASES)],
+        [reference_qa(f"q:{n}", prompt=f"How long is the period in case {n}?", **fields) for n in range(cases)],
+        [{"case_id": f"q:{n}", "response_text": f"{n} days"} for n in range(cases)],
     )
 
 
-def timed(howsure: Howsure, folder: Path, mood: str) -> tuple[float, dict[str, Any], dict[str, int]]:
+def timed(howsure: Howsure, folder: Path, mood: str, cases: int) -> tuple[float, dict[str, Any], dict[str, int]]:
     """Seconds for the whole run, the run, and what the server counted."""
     port = folder / f"port-{mood}"
     process = subprocess.Popen([sys.executable, str(SERVER), str(port), mood])
@@ -38,7 +37,7 @@ def timed(howsure: Howsure, folder: Path, mood: str) -> tuple[float, dict[str, A
         while not port.is_file() or not port.read_text(encoding="utf-8"):
             time.sleep(0.05)
         base = f"http://127.0.0.1:{port.read_text(encoding='utf-8')}"
-        questions, answers = dataset(folder)
+        questions, answers = dataset(folder, cases)
         began = time.monotonic()
         done = howsure(
             "run", questions, "--responses", answers, "--judge", f"openai-compatible:judge@{base}/v1",
@@ -54,12 +53,13 @@ def timed(howsure: Howsure, folder: Path, mood: str) -> tuple[float, dict[str, A
 
 
 @pytest.mark.slow
-def test_no_case_is_lost_or_judged_twice_on_a_bad_day(howsure: Howsure, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cases", [500, pytest.param(2_000, marks=pytest.mark.thorough)])
+def test_no_case_is_lost_or_judged_twice_on_a_bad_day(howsure: Howsure, tmp_path: Path, cases: int) -> None:
     (tmp_path / "howsure.yaml").write_text("attempt_seconds: 2\n", encoding="utf-8")
-    quiet, run, counts = timed(howsure, tmp_path, "slow")
-    assert (run["passed"], run["errored"], counts["answered"]) == (CASES, 0, CASES)
-    disturbed, run, counts = timed(howsure, tmp_path, "bad-day")
-    assert (run["completed"], run["passed"], run["errored"]) == (CASES, CASES, 0)
-    assert counts["answered"] == CASES
+    quiet, run, counts = timed(howsure, tmp_path, "slow", cases)
+    assert (run["passed"], run["errored"], counts["answered"]) == (cases, 0, cases)
+    disturbed, run, counts = timed(howsure, tmp_path, "bad-day", cases)
+    assert (run["completed"], run["passed"], run["errored"]) == (cases, cases, 0)
+    assert counts["answered"] == cases
     # Two to three times as long here; the bound is loose because others may share the machine.
     assert disturbed < 10 * quiet, f"{disturbed:.1f} s against {quiet:.1f} s"

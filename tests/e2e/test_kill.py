@@ -20,7 +20,6 @@ from house import asked_and_answered
 Howsure = Callable[..., Any]
 
 CASES = 20_000
-KILLS = 10
 
 
 def dataset(folder: Path) -> tuple[Path, Path]:
@@ -67,7 +66,8 @@ def stored(howsure: Howsure, database: Path) -> int:
 
 
 @pytest.mark.slow
-def test_a_run_killed_ten_times_gives_the_same_export(howsure: Howsure, tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [4, pytest.param(10, marks=pytest.mark.thorough)])
+def test_a_run_killed_many_times_gives_the_same_export(howsure: Howsure, tmp_path: Path, times: int) -> None:
     questions, answers = dataset(tmp_path)
     quiet, battered = tmp_path / "quiet.db", tmp_path / "battered.db"
     undisturbed = howsure("run", questions, "--responses", answers, "--database", quiet, "--quiet")
@@ -76,7 +76,7 @@ def test_a_run_killed_ten_times_gives_the_same_export(howsure: Howsure, tmp_path
     chance, patience = random.Random(20261115), 2.0
     words: list[str | Path] = ["run", questions, "--responses", answers, "--database", battered]
     kills = kept = 0
-    while kills < KILLS or not kept:
+    while kills < times or not kept:
         process = begun(tmp_path, *words)
         time.sleep(chance.uniform(0.3, patience))
         process.send_signal(signal.SIGKILL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,7 +42,7 @@ def target(request: pytest.FixtureRequest, shop: str, tmp_path: Path) -> str:
     (tmp_path / "live_bots.py").write_text(BOTS, encoding="utf-8")
     return {
         "http": f"http:{shop}/chat",
-        "command": f"command:{sys.executable} {TESTS / 'shop_bot.py'}",
+        "command": f"command:{shlex.join([sys.executable, str(TESTS / 'shop_bot.py')])}",
         "function": "function:live_bots:answer",
     }[request.param]
 

@@ -237,7 +237,7 @@ def test_a_wrong_setting_is_told(tmp_path: Path, settings: dict[str, Any], told:
 async def test_a_program_on_the_command_line_is_split_without_a_shell(tmp_path: Path) -> None:
     script = tmp_path / "bot.py"
     script.write_text(
-        f"#!{sys.executable}\nimport json, sys\nsys.stdin.readline()\n"
+        "#!/usr/bin/env python3\nimport json, sys\nsys.stdin.readline()\n"
         "print(json.dumps({'answer': str(sys.argv[1:])}))\n",
         encoding="utf-8",
     )
