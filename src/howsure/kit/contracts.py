@@ -36,7 +36,7 @@ This page is made from the code by `make contracts-docs`.
 def contracts_page() -> str:
     parts = [HEAD]
     for title, (registry, module, names) in CONTRACTS.items():
-        source = "\n\n".join(inspect.getsource(getattr(module, name)).rstrip() for name in names)
+        source = "\n\n\n".join(inspect.getsource(getattr(module, name)).rstrip() for name in names)
         path = module.__name__.replace(".", "/")
         parts.append(f"## {title}\n\n`{registry}.add(…)`, from `src/{path}.py`:\n\n```python\n{source}\n```\n")
     return "\n".join(parts)
