@@ -100,7 +100,7 @@ def main() -> None:
         here, run = f"file://{folder}", runs["demo test-set"]
         photograph(browser, f"{here}/run.html", "report-light.png", (1100, 620))
         photograph(
-            browser, f"{here}/run.html#case={FAILED_CASE}&by=&repeat=1", "report-case-dark.png", (1240, 720), dark=True
+            browser, f"{here}/run.html#case={FAILED_CASE}&by=&repeat=1", "report-case-dark.png", (1240, 640), dark=True
         )
         photograph(browser, f"{here}/baseline.html", "report-baseline.png", (1100, 700))
         photograph(browser, f"{here}/notebook.html", "notebook.png", (900, 365))
