@@ -6,7 +6,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
 # Tests start hundreds of processes: each would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
-.PHONY: help setup api-docs contracts-docs pictures demo serve test test-web test-service test-thorough test-local test-frameworks test-ray bench-ray check fix bench docs lock
+.PHONY: help setup api-docs contracts-docs settings-docs pictures demo serve test test-web test-service test-net test-thorough test-local test-frameworks test-ray bench-ray check fix bench docs lock
 # Agents of other frameworks are tested in an environment each: their pins clash.
 FRAMEWORKS := adk langgraph openai-agents pydantic-ai
 
@@ -43,9 +43,11 @@ test-web: setup  ## look at reports and pages in a real Chromium (Debian: apt-ge
 test-service: setup  ## kill the service and its workers, restart the database under them
 	$(BIN)/python -m pytest -n 2 -q tests/service
 
+test-net: setup  ## every option and key through the installed command
+	NET=installed $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/net
+
 test-thorough: setup  ## what takes minutes: do intervals hold what they promise, does the API what it says?
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m thorough
-	API_TRIES=200 $(BIN)/python -m pytest -n 2 -q tests/api/test_schema.py
 
 test-local: setup .venv/local  ## let a small real model judge every world (some minutes)
 	LOCAL_MODEL=yes $(BIN)/python -m pytest -q -m 'thorough or not thorough' tests/e2e/test_local_model.py
@@ -87,6 +89,9 @@ api-docs: setup  ## write the reference in docs/api.md anew from the API itself
 
 contracts-docs: setup  ## write docs/contracts.md anew from the code
 	$(BIN)/python -m howsure.kit.contracts docs/contracts.md
+
+settings-docs: setup  ## write the tables of docs/settings.md anew from the code
+	PYTHONPATH=tests $(BIN)/python -m net.setting_keys docs/settings.md
 
 pictures: setup  ## photograph the demo's pages and reports anew for docs/pictures (needs Chromium)
 	$(BIN)/python docs/pictures/make.py

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from howsure.model.case import Case, user_turns
 from howsure.model.transcript import Message, Role, Transcript, Usage
-from howsure.targets.base import FinishedSession, StartableTarget, Target, TargetKind, TargetRequest
+from howsure.targets.base import FinishedSession, Reply, StartableTarget, Target, TargetKind, TargetRequest
 from howsure.targets.command.target import CommandKind
 from howsure.targets.function.target import FunctionKind
 from howsure.targets.http.target import HttpKind
@@ -61,9 +61,11 @@ async def conversed(case: Case, target: Target) -> Transcript:
         return session.transcript
     messages: list[Message] = []
     usages: list[Usage] = []
+    replies: list[Reply] = []
     try:
         for turn in user_turns(case.input):
             reply = await session.send(turn)
+            replies.append(reply)
             messages += [Message(role=Role.USER, content=turn), *reply.messages]
             usages += [reply.usage] if reply.usage else []
     finally:
@@ -75,6 +77,7 @@ async def conversed(case: Case, target: Target) -> Transcript:
         state=closing.state,
         spans=closing.spans,
         usage=summed(usages),
+        sent=replies[0].sent,
     )
 
 

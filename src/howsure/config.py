@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import fields, replace
 
 from howsure.errors import ConfigInvalid
+from howsure.model.dataset_policy import DatasetPolicy
 from howsure.model.llm_settings import CallSettings, RateLimits, RetryLimits, rate_problems
 from howsure.model.verdict import Normalization, Profile
 
@@ -25,14 +26,28 @@ FORMER_FILES = {"assay.yaml": FILE, ".assay": ".howsure"}
 
 
 class ProfileSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One profile under `profiles:`; `extends` takes over what is not set here from another one."""
+    """One profile under `profiles:`, by its name: pass marks and weights for `--profile NAME`, or for the cases that
+    name it."""
 
     extends: str = ""
+    """The profile whose values hold where this one sets none: a built-in one, or one that stands before it."""
     marks: dict[str, float] = field(default_factory=dict)
+    """The pass mark of each grader, by its name. A measure (cost, latency, counts) gates only with a mark."""
     weights: dict[str, float] = field(default_factory=dict)
+    """How much each eval counts in the composite, by its name."""
     hard_fails: dict[str, float] = field(default_factory=dict)
+    """By grader: a value below this fails the case, whatever else it reached."""
     composite_mark: float | None = None
+    """The pass mark of the weighted composite, on the scale of the evals."""
     normalization: Normalization | None = None
+    """How weighted criteria become a value from 0 to 1: earned points of the possible ones, or min–max."""
+
+    def numbers(self) -> Iterator[tuple[str, str, float]]:
+        """Every number that is set: the field it stands in, the grader that it is for ("": the composite), itself."""
+        for group in ("marks", "weights", "hard_fails"):
+            yield from ((group, name, number) for name, number in getattr(self, group).items())
+        if self.composite_mark is not None:
+            yield "composite_mark", "", self.composite_mark
 
 
 class PanelRule(Enum):
@@ -45,15 +60,44 @@ class PanelRule(Enum):
 
 
 class PanelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`panel:`, the judge of `--judge panel`. Members are judges as `--judge` takes them. Each is asked `votes` times
-    where its first value is within `near` of the pass mark; without `near`, always. `settings` are those of a member,
-    by its name in `members`, in place of `judge_settings`."""
+    """`panel:`, the judge of `--judge panel`."""
 
     members: tuple[str, ...]
+    """Judges as `--judge` takes them; needed."""
     rule: PanelRule = PanelRule.MAJORITY
+    """How their rulings become one; with `round_robin` one member rules on each criterion."""
     votes: int = 1
+    """How often each member is asked: an odd number."""
     near: float | None = None
+    """Votes are taken only where a member's first value is within this distance of the pass mark."""
     settings: dict[str, CallSettings] = field(default_factory=dict)
+    """The settings of a member, by its name in `members`, in place of `judge_settings`."""
+
+
+class AnswerRendering(Enum):
+    """How a judge is shown an answer that is JSON: with its keys, numbers and links, or only its texts, one on each
+    line."""
+
+    AS_IS = "as_is"
+    READABLE = "readable"
+
+
+class CandidateSettings(CallSettings, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One model under test under `candidates:`, by its short name. What it does not set holds from `target_settings`.
+
+    `--target chat` runs all of them, `--target chat --candidate NAME` those that are named.
+    """
+
+    model: str
+    """`provider:model`; needed."""
+    system_prompt: str = ""
+    """What this model is told before the case's messages, in place of the target's and the agent's prompt."""
+
+    def call_settings(self, usual: CallSettings) -> CallSettings:
+        """How the model is called: `usual`, and on top of it what is set here."""
+        own = msgspec.to_builtins(self)
+        own = {name: value for name, value in own.items() if name not in ("model", "system_prompt")}
+        return msgspec.convert({**msgspec.to_builtins(usual), **own}, CallSettings)
 
 
 class Engine(Enum):
@@ -64,68 +108,113 @@ class Engine(Enum):
 
 
 class ClusterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`cluster:`, for `engine: ray`. Without an `address` (`auto`, `host:port`, `ray://…`) RAY_ADDRESS is used, or a
-    cluster on this machine. `env` names variables that go to the workers in Ray's runtime environment. A shard has
-    `shard` attempts (0: what fits the run) and asks for `resources` (num_cpus, num_gpus, memory, or your own), and for
-    those that `needs` says of its target and graders, by name."""
+    """`cluster:`, for `engine: ray`."""
 
     address: str = ""
+    """`auto`, `host:port` or `ray://…`; without it RAY_ADDRESS is used, or a cluster on this machine."""
     env: tuple[str, ...] = ()
+    """Names of the environment variables that go to the workers."""
     shard: int = 0
+    """Attempts in one shard; 0: what fits the run."""
     resources: dict[str, float] = field(default_factory=dict)
+    """What a shard asks for: `num_cpus`, `num_gpus`, `memory`, or resources of your own."""
     needs: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Resources that a target or a grader asks for besides, by its name."""
 
 
 class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`service:`, what `howsure serve` and `howsure worker` may do for those who ask. `target` is used where a request
-    names none, `bots` says which target reaches which agent; both are names under `targets:`. `judges` may be asked for
-    besides the default; `hosts` are those that requests may send the service to (names, addresses or networks).
-    `bot_service` is where descriptions of agents are fetched that nobody wrote here, with `{id}` in its place. `https`:
-    people reach the pages over TLS alone, so that their cookies travel no other way."""
+    """`service:`, what `howsure serve` and `howsure worker` may do for those who ask."""
 
     target: str = ""
+    """The name under `targets:` that is used where a request names none."""
     bots: dict[str, str] = field(default_factory=dict)
+    """Which target reaches which agent: names under `targets:`, by the id of the agent."""
     judges: tuple[str, ...] = ()
+    """Judges that may be asked for besides the default."""
     hosts: tuple[str, ...] = ()
+    """Where requests may send the service: names, addresses or networks."""
     bot_service: str = ""
+    """Where descriptions of agents are fetched that nobody wrote here, with `{id}` for the agent."""
     bot_service_key: str = ""
+    """The environment variable with the key for `bot_service`."""
     runs: int = 4
+    """Runs at a time."""
     runs_per_agent: int = 2
+    """Runs of one agent at a time."""
     largest_body: int = 64 * 1024 * 1024
+    """The largest request that is read, in bytes."""
     origins: tuple[str, ...] = ()
+    """Pages of other origins that may ask: `https://pages.example`."""
     host_names: tuple[str, ...] = ()
+    """The names by which the service may be asked for."""
     https: bool = False
+    """People reach the pages over TLS alone, so that their cookies travel no other way."""
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `howsure.yaml` may say. Paths in it are relative to its folder; a contract is a JSON Schema or its path;
-    prices are in USD for a million tokens."""
+    """What `howsure.yaml` may say. Paths in it are relative to its folder."""
 
     database: str = ""
+    """Where runs are kept: a file (default `.howsure/howsure.db`), or the address of a PostgreSQL."""
     judge: str = ""
+    """Who judges where `--judge` does not say: `offline` (default), `recorded:FILE`, `provider:model`, `panel`."""
     max_concurrency: int = 8
+    """Cases at a time."""
     attempt_seconds: float = 120.0
+    """How long one attempt of a call to a model may take."""
     plugins: tuple[str, ...] = ()
+    """Files with `register(kit)`."""
     profiles: dict[str, ProfileSettings] = field(default_factory=dict)
+    """Pass marks and weights of your own, by name."""
     contracts: dict[str, dict[str, Any] | str] = field(default_factory=dict)
+    """Output contracts, by the name that cases expect: a JSON Schema, or the path of one."""
+    require_contracts: bool = False
+    """Refuse a run whose cases expect a contract that nobody has; otherwise they are flagged as not checked."""
+    policies: dict[str, DatasetPolicy] = field(default_factory=dict)
+    """How the questions of a dataset are asked and judged, by the `policy_id` that legal cases name."""
     evals: tuple[str, ...] = ()
+    """Files of evals of your own."""
     prices: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Prices by model, in USD for a million tokens: `prompt`, `completion`, `cached`."""
     panel: PanelSettings | None = None
+    """Several judges that rule together."""
     targets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """How agents are reached, by the name for `--target`: a `kind`, and the settings of that kind."""
+    candidates: dict[str, CandidateSettings] = field(default_factory=dict)
+    """Models under test with settings of their own, by the short name for `--candidate`; for `--target chat`."""
     simulator: str = ""
+    """Who plays the user of scenarios where `--simulator` does not say: `offline` (default), `provider:model`."""
     simulator_settings: CallSettings = CallSettings()
+    """How the model is called that plays the user."""
     turn_seconds: float | None = None
+    """How long a turn of a conversation may take; without it, as the kind of target says."""
     case_seconds: float | None = None
+    """How long a whole conversation may take."""
     judge_settings: CallSettings = CallSettings()
+    """How judges are called."""
+    answer_rendering: AnswerRendering = AnswerRendering.AS_IS
+    """How judges of Explain evals see an answer that is JSON: `as_is`, or `readable` (its texts without keys, numbers
+    and links). Task adherence and tool calls are always judged by the answer as it is."""
     target_settings: CallSettings = CallSettings()
+    """How models under test are called."""
     batch_criteria: bool = False
+    """One call of a live judge for all criteria of a case."""
     images: bool = True
+    """Show pictures to models; `false`: only name them."""
+    document_characters: int = 40_000
+    """How many characters of one document are shown to models and judges; a longer one loses its middle."""
     rates: dict[str, RateLimits] = field(default_factory=dict)
+    """What a provider allows, for `provider:model`, `provider:*` or `*`."""
     retry: RetryLimits = RetryLimits()
+    """How long calls to models are tried again."""
     gates: tuple[str, ...] = ()
+    """What every run is held to, besides what `--gate` says."""
     service: ServiceSettings = ServiceSettings()
+    """What `howsure serve` may do for those who ask."""
     engine: Engine = Engine.LOCAL
+    """Who makes the attempts of a run: this machine, or a Ray cluster."""
     cluster: ClusterSettings = ClusterSettings()
+    """The Ray cluster."""
 
 
 def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> Settings:
@@ -185,8 +274,11 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
             right[name] = msgspec.convert(value, known[name])
         except msgspec.ValidationError as error:
             wrong.append(f"`{name}`: {error}")
-    if right.get("max_concurrency", 1) < 1:
-        wrong.append(f"`max_concurrency`: expected 1 or more, found {right['max_concurrency']}")
+    wrong += [
+        f"`{name}`: expected 1 or more, found {right[name]}"
+        for name in ("max_concurrency", "document_characters")
+        if right.get(name, 1) < 1
+    ]
     wrong += [
         f"`{name}`: expected more than 0, found {seconds}"
         for name in ("attempt_seconds", "turn_seconds", "case_seconds")
@@ -209,14 +301,13 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
 
 
 def _endless(name: str, profile: ProfileSettings) -> Iterator[str]:
-    """Marks and weights must be numbers that something can be held to."""
-    groups = {"marks": profile.marks, "weights": profile.weights, "hard_fails": profile.hard_fails}
-    groups["composite_mark"] = {"": profile.composite_mark or 0.0}
-    for group, numbers in groups.items():
-        for grader, number in numbers.items():
-            if not isfinite(number):
-                place = ".".join(part for part in ("profiles", name, group, grader) if part)
-                yield f"`{place}`: expected a finite number, found {number}"
+    """Marks and weights must be numbers that something can be held to; weights cannot be negative."""
+    for group, grader, number in profile.numbers():
+        place = f"profiles.{name}.{group}.{grader}".rstrip(".")
+        if not isfinite(number):
+            yield f"`{place}`: expected a finite number, found {number}"
+        elif group == "weights" and number < 0:
+            yield f"`{place}`: expected a weight from 0, found {number:g}"
 
 
 def _panel_problems(panel: PanelSettings) -> Iterator[str]:
@@ -252,7 +343,12 @@ def _cluster_problems(cluster: ClusterSettings) -> Iterator[str]:
 def _call_problems(right: Mapping[str, Any]) -> Iterator[str]:
     """Of what says how models are called."""
     panel: PanelSettings | None = right.get("panel")
+    candidates: Mapping[str, CandidateSettings] = right.get("candidates", {})
+    for name, candidate in candidates.items():
+        if not all(candidate.model.partition(":")) or not name.strip():
+            yield f"`candidates.{name}.model`: expected provider:model under a short name, found {candidate.model!r}"
     given = {f"panel.settings.{name}": each for name, each in (panel.settings if panel else {}).items()}
+    given |= {f"candidates.{name}": each for name, each in candidates.items()}
     given |= {
         name: right[name]
         for name in ("judge_settings", "target_settings", "simulator_settings", "retry")

@@ -15,6 +15,7 @@
         ├── SimulatorFailed   the user's side could not be played
         ├── JudgeFailed
         ├── GraderFailed
+        ├── PolicyFailed      the pass rules broke over the grades
         ├── ModelFailed       a language model gave no answer, after every retry that made sense
         │   ├── ModelRefused  asking again would not help: bad request, wrong key, no such model
         │   └── ModelTimedOut
@@ -131,6 +132,10 @@ class JudgeFailed(CaseFailure):
 
 class GraderFailed(CaseFailure):
     """A grader broke."""
+
+
+class PolicyFailed(CaseFailure):
+    """The pass rules broke."""
 
 
 class ModelFailed(CaseFailure):

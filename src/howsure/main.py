@@ -44,7 +44,7 @@ COMMANDS = {
     "worker": "Carry out the runs of the service's queue.",
     "keys": "The API keys of the service.",
     "db": "Look after the database: check it, upgrade it, back it up.",
-    "schema": "The JSON Schema of a dialect.",
+    "schema": "The JSON Schema of a dialect, or of howsure.yaml.",
     "doctor": "Check that Howsure can work here.",
     "completion": "Make your shell complete commands, files and runs.",
 }

@@ -12,7 +12,7 @@ import pytest
 from howsure.graders.choice import ChoiceGrader
 from howsure.model.case import Case, opening
 from howsure.model.expectation import Choice, CorrectChoice
-from howsure.model.score import Score, Unscored
+from howsure.model.score import Score
 from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
@@ -84,14 +84,16 @@ async def test_an_echo_of_the_question_is_never_read(questions: list[Case]) -> N
         set_out = "\n".join(f"{choice.id}. {choice.text}" for choice in expected.choices)
         for echo in (asked, set_out, f"{asked}\n{set_out}"):
             (grade,) = await ChoiceGrader().grade(case, a_transcript(echo))
-            assert isinstance(grade, Unscored), (case.id, echo)
+            assert isinstance(grade, Score), (case.id, echo)
+            assert (grade.value, bool(grade.flag)) == (0.0, True), (case.id, echo)
 
 
-async def graded(case: Case, spelled: Callable[[str, str], str]) -> float | None:
-    """The value of the score; None: it could not be read."""
+async def graded(case: Case, spelled: Callable[[str, str], str]) -> float:
+    """The value of the score."""
     (expected,) = case.expectations
     assert isinstance(expected, CorrectChoice)
     (right,) = expected.correct
     text = next(choice.text for choice in expected.choices if choice.id == right)
     (grade,) = await ChoiceGrader().grade(case, a_transcript(spelled(right, text)))
-    return grade.value if isinstance(grade, Score) else None
+    assert isinstance(grade, Score)
+    return grade.value

@@ -11,7 +11,8 @@ import pytest
 
 from howsure.stats.estimates import clopper_pearson
 from howsure.stats.intervals import Interval, wilson
-from howsure.stats.rate_correction import Correction, corrected_rate, label_table
+from howsure.stats.rate_correction import Correction, corrected_rate
+from label_tables import label_table
 
 pytestmark = pytest.mark.shared
 

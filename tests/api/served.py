@@ -75,7 +75,14 @@ async def serving(
     chosen = ServiceSettings(**{"target": "bot", **rules})
     blocks = {"bot": {"kind": "function", "function": "api_bot:answer"}}
     settings = Settings(database=database or str(folder / "howsure.db"), targets=blocks, service=chosen)
-    work = Workspace(settings, builtin_kit(builtin_profiles()), folder)
+    async with serving_workspace(Workspace(settings, builtin_kit(builtin_profiles()), folder), access, pace) as caller:
+        yield caller
+
+
+@asynccontextmanager
+async def serving_workspace(
+    work: Workspace, access: ServiceAccess | None = None, pace: WorkerPace = QUICK
+) -> AsyncIterator[Caller]:
     async with await work.store() as store:
         host = Host(work, store)
         app = create_service(host, access or ServiceAccess())

@@ -65,4 +65,4 @@ async def test_only_what_a_request_named_is_guarded(tmp_path: Path) -> None:
         work.settings = replace(work.settings, targets={**work.settings.targets, **block})
         run = await ask.finished(await a_run(ask, "own"))
         assert (run["state"], run["errored"], len(came)) == ("completed", 0, 1)
-        assert guard_for(work.settings.service.hosts, "own", work.settings.targets) is None
+        assert guard_for(work.settings.service.hosts, ["own"], work.settings.targets) is None

@@ -116,7 +116,7 @@ def test_the_kind_and_the_simulated_user_work_from_the_settings(desk: Path, comm
         f"{greeting} You said: Once more: My lamp is broken.",
     ]
     played = result["simulation"]
-    assert (played["user"], played["ending"], played["reason"]) == ("insistent", "gave_up", "asked 2 times")
+    assert (played["user"], played["ending"], played["reason"]) == ("insistent", "goal_reached", "asked 2 times")
 
 
 def test_a_kind_that_lacks_a_setting_says_which(desk: Path) -> None:

@@ -1,6 +1,6 @@
 """A scripted model on loopback, speaking the OpenAI chat protocol: it answers whatever JSON Schema it is asked for, and
 `Answer: A` where it is asked for none. Offered tools, it calls each of them once, with the order "A1", and then says
-what the last one gave.
+what the last one gave. The model `short` is cut off by its limit, the model `mute` says nothing.
 
 `python model_server.py PORT-FILE [good|bad|garbage|flaky|slow|bad-day]` writes its port to the file and serves until it
 is killed. `slow` takes 200 ms for each call; a `bad-day` too, and then one in ten is refused, one in ten breaks, one
@@ -110,9 +110,10 @@ class Server:
             value = listed(wanted, body, self.mood) if batch else filled(wanted or {}, self.mood)
             value = played(body) if "ending" in asked else value
             text = "Answer: A" if wanted is None else json.dumps(value)
+        text = "" if body["model"] == "mute" else text
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
         message = called(body) or {"role": "assistant", "content": text}
-        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        choice = {"index": 0, "message": message, "finish_reason": "length" if body["model"] == "short" else "stop"}
         return web.json_response({"id": "x", "model": body["model"], "choices": [choice], "usage": usage})
 
     async def count(self, _: web.Request) -> web.Response:

@@ -53,7 +53,7 @@ def timed(howsure: Howsure, folder: Path, mood: str, cases: int) -> tuple[float,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cases", [500, pytest.param(2_000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("cases", [200, pytest.param(2_000, marks=pytest.mark.thorough)])
 def test_no_case_is_lost_or_judged_twice_on_a_bad_day(howsure: Howsure, tmp_path: Path, cases: int) -> None:
     (tmp_path / "howsure.yaml").write_text("attempt_seconds: 2\n", encoding="utf-8")
     quiet, run, counts = timed(howsure, tmp_path, "slow", cases)

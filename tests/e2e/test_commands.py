@@ -45,9 +45,12 @@ def dataset(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def responses(tmp_path: Path) -> Path:
-    said = {"q1": "A", "q2": "Answer: B", "q3": "A or B, hard to say: A? B?", "q4": "(a)"}
+    said = {"q1": "A", "q2": "Answer: B", "q4": "(a)"}
+    broken = {"case_id": "q3", "error": "the line went dead"}
     return lines(
-        tmp_path / "responses.jsonl", *({"case_id": case, "response_text": text} for case, text in said.items())
+        tmp_path / "responses.jsonl",
+        *({"case_id": case, "response_text": text} for case, text in said.items()),
+        broken,
     )
 
 

@@ -17,11 +17,12 @@ from dialect_rows import explain, mcq, write_rows
 Howsure = Callable[..., Any]
 
 CASES = 60
+POLICY_IDS = ("default_v1", "lexam_mcq_v1", "prbench_v1")
 
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
-    rows = [mcq(f"q{n}", dataset="house", metadata={"policy_id": f"policy {n % 3}"}) for n in range(CASES)]
+    rows = [mcq(f"q{n}", dataset="house", metadata={"policy_id": POLICY_IDS[n % 3]}) for n in range(CASES)]
     return write_rows(tmp_path / "house.jsonl", rows)
 
 
@@ -58,7 +59,7 @@ def test_a_run_that_is_truly_better_is_called_better(howsure: Howsure, run: Call
 def test_a_run_that_is_worse_is_called_worse_and_its_cases_are_named(howsure: Howsure, run: Callable[..., str]) -> None:
     done = howsure("compare", run("before", 4), run("after", 18))
     assert "after is worse than before" in squeezed(done.out)
-    assert "q4  passed → failed  choice" in done.out
+    assert "q4    passed  failed  choice" in done.out
     assert "howsure show" in done.out
 
 
@@ -85,9 +86,7 @@ def test_json_has_the_conclusion_for_other_programs(howsure: Howsure, run: Calla
     assert (pair["verdict"]["raised"], pair["verdict"]["lowered"]) == (14, 0)
     assert [each["name"] for each in pair["differences"]] == [
         "choice",
-        "policy_id=policy 0",
-        "policy_id=policy 1",
-        "policy_id=policy 2",
+        *(f"policy_id={policy}" for policy in POLICY_IDS),
     ]
     assert [each["what"] for each in pair["unlike"]] == ["target"]
 

@@ -13,7 +13,7 @@ import pytest
 from house import lines, mcq
 
 Howsure = Callable[..., Any]
-SAID = {"p": "A", "f": "Answer: B", "e": "A or B, hard to say: A? B?"}
+SAID = {"p": {"response_text": "A"}, "f": {"response_text": "Answer: B"}, "e": {"error": "the line went dead"}}
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def run(howsure: Howsure, tmp_path: Path) -> Howsure:
     def started(letters: str, *words: str | Path, repeat: int = 1) -> Any:
         dataset = lines(tmp_path / "house.jsonl", *(mcq(number) for number in range(1, len(letters) + 1)))
         said = (
-            {"case_id": f"q{number}", "repeat": again, "response_text": SAID[each]}
+            {"case_id": f"q{number}", "repeat": again, **SAID[each]}
             for number, each in enumerate(letters, 1)
             for again in range(1, repeat + 1)
         )

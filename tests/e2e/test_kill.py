@@ -66,7 +66,7 @@ def stored(howsure: Howsure, database: Path) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [4, pytest.param(10, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("times", [2, pytest.param(10, marks=pytest.mark.thorough)])
 def test_a_run_killed_many_times_gives_the_same_export(howsure: Howsure, tmp_path: Path, times: int) -> None:
     questions, answers = dataset(tmp_path)
     quiet, battered = tmp_path / "quiet.db", tmp_path / "battered.db"

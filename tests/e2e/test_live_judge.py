@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from dialect_rows import explain, write_rows
+from howsure.dialects.explain_rows import payload_of
+from howsure.dialects.explain_schema import PAYLOADS
 from howsure.services.demo import DEMOS, Demo, demo_folder
 
 Howsure = Callable[..., Any]
@@ -76,6 +79,24 @@ def test_every_world_is_judged_live_and_replays_from_its_recording(
     assert replayed.code == live.code, replayed.err
     exports = [howsure("results", name, "--canonical").out for name in ("live", "replayed")]
     assert exports[0] == exports[1]
+
+
+@pytest.mark.parametrize(("rendering", "calls"), [("as_is", 16), ("readable", 9)])
+def test_a_plan_of_8_weeks_and_one_of_52_are_two_answers_to_every_judge(
+    howsure: Howsure, model: Model, tmp_path: Path, rendering: str, calls: int
+) -> None:
+    """Eight evals, two answers that differ in numbers and links alone; one judge sees all of a readable answer too."""
+    evals = [name for name in PAYLOADS if name != "ToolCallAccuracyExplain"]
+    rows = []
+    for number, weeks in enumerate((8, 52), start=1):
+        plan = {"text": "Read one unit each evening.", "durationWeeks": weeks, "url": f"https://x.example/{weeks}"}
+        row = explain(number, model_answer=json.dumps(plan), task_goal="Plan 8 weeks.", required_evals=evals)
+        rows.append({**row, "explain_inputs": {name: payload_of(name, row) for name in evals}})
+    data = write_rows(tmp_path / "plans.jsonl", rows)
+    (tmp_path / "howsure.yaml").write_text(f"answer_rendering: {rendering}\n", encoding="utf-8")
+    ran = howsure("run", data, "--judge", model.spec, "--max-concurrency", "1", "--json")
+    assert ran.code in (0, 3), ran.err
+    assert model.calls == calls
 
 
 @pytest.mark.parametrize("dialect", ["test-set", "legal"])
@@ -170,7 +191,7 @@ def test_no_key_appears_anywhere(howsure: Howsure, model: Model, tmp_path: Path)
     done = howsure(*run, *options, *outputs, cwd=place, env=env)
     assert done.code in (0, 3), done.err
     nobody = {**env, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-    broken = howsure(*run, "--no-cache", "--limit", "1", "--budget", "5s", cwd=place, env=nobody)
+    broken = howsure(*run, "--no-cache", "--limit", "1", "--budget", "1s", cwd=place, env=nobody)
     for text in (done.out, done.err, broken.out, broken.err):
         assert MARKED not in text
     files = [path for path in place.rglob("*") if path.is_file()]

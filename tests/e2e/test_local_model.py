@@ -70,6 +70,7 @@ def model() -> Iterator[str]:
         process.wait()
 
 
+@pytest.mark.thorough
 def test_a_real_small_model_judges_a_case_and_every_reply_is_read_or_refused(
     howsure: Howsure, model: str, tmp_path: Path
 ) -> None:

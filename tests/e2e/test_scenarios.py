@@ -224,8 +224,8 @@ def test_a_user_that_errs_is_caught_and_answerable(
     howsure: Howsure, careless: tuple[str | Path, ...], strict: str
 ) -> None:
     done = howsure(*careless, strict)
-    assert done.code == 0, done.err
-    assert done.json["failed"] == 4
+    assert done.code == 3, done.err
+    assert (done.json["failed"], done.json["errored"]) == (1, 3)
     assert done.json["faults"] == {"simulator": 3, "agent": 1}
     (fidelity,) = [one for one in done.json["graders"] if one["name"] == "simulator_fidelity"]
     assert (fidelity["passed"], fidelity["failed"]) == (1, 3)

@@ -49,8 +49,8 @@ def test_the_failures_of_a_run_are_triaged_without_a_model(demo: Howsure) -> Non
     done = demo(*RUN)
     assert done.code == 0
     assert "12 results: 8 passed, 3 failed, 1 errored. Answerable: agent 3, judge 1." in done.out
-    assert "Divergence  Criteria fail, every rule holds  2 results" in done.out
-    assert "Divergence  Criteria hold, a rule fails  1 result" in done.out
+    assert "Divergence: criteria fail, every rule holds" in done.out
+    assert "Divergence: criteria hold, a rule fails" in done.out
     assert "No model was asked: the judge is offline." in done.out
 
 
@@ -122,7 +122,7 @@ def test_a_recording_with_a_claim_is_shown_with_its_cases(demo: Howsure, model: 
     file.write_text(json.dumps(line), encoding="utf-8")
     shown = demo(*RUN, "--judge", "recorded:judge.jsonl")
     assert shown.code == 0
-    assert f"cases: {case}" in shown.out
+    assert f"Cases: {case}" in shown.out
     assert "1 claim of the judge left out" in shown.out
     assert "made-up" in shown.out
 

@@ -22,6 +22,7 @@ from howsure.errors import (
     ModelFailed,
     ModelRefused,
     ModelTimedOut,
+    PolicyFailed,
     NotFound,
     PlanRefused,
     Problem,
@@ -35,8 +36,8 @@ from howsure.errors import (
 
 FIXABLE = {DatasetInvalid, ConfigInvalid, Unreachable, UnknownName, PlanRefused, NotFound, Conflict}
 BROKEN = {
-    TargetFailed, TargetTimedOut, SimulatorFailed, JudgeFailed, GraderFailed, ModelFailed, ModelRefused, ModelTimedOut,
-    BudgetReached,
+    TargetFailed, TargetTimedOut, SimulatorFailed, JudgeFailed, GraderFailed, PolicyFailed, ModelFailed, ModelRefused,
+    ModelTimedOut, BudgetReached,
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from howsure.services.host.keys import KeyRequest, make_key
 from howsure.services.host.labels import LabelInput, build_label, label_queue
 from howsure.services.host.uploads import Upload, check_upload
 from howsure.store.keys import KeyScope
-from howsure.web.app import all_pages
+from howsure.web.app import PAGES
 from web.pages_served import Served
 from web.stocked import NASTY, NEWER, OLDER, SUPPORT, stock
 
@@ -77,8 +77,8 @@ QUERIES = {
     "/library/{shelf}/{key}/difference": "?from=1&to=2",
     "/library/{shelf}/{key}/export": "?to=golden",
 }
-READ = sorted({page.path for page in all_pages() if page.method == "GET"})
-WRITTEN = sorted({page.path for page in all_pages() if page.method == "POST"})
+READ = sorted({page.path for page in PAGES if page.method == "GET"})
+WRITTEN = sorted({page.path for page in PAGES if page.method == "POST"})
 SHOWN = [path for path in READ if path not in (*NOT_PAGES, *FILES)]
 """Those that answer with a page for people."""
 

@@ -10,14 +10,14 @@ from playwright.sync_api import Browser
 
 from howsure.services.host.keys import KeyRequest, make_key
 from howsure.store.keys import KeyScope
-from howsure.web.app import all_pages
+from howsure.web.app import PAGES
 from howsure.web.routes import PageRoute
 from web.everything import NOT_PAGES, READ, SHOWN, WRITTEN, Everything, fill
 from web.looking import LARGEST, Watched, needs_chromium
 from web.pages_served import Served, serving
 from web.visiting import Visitor
 
-GUARDED = [page for page in all_pages() if page.scope is not None]
+GUARDED = [page for page in PAGES if page.scope is not None]
 NOBODYS = ("/library/{shelf}", "/library/{shelf}/new", "/library/{shelf}/check", "/library/{shelf}/{key}/check")
 """What is about nothing that is kept: an empty text, or the one that is sent along."""
 THEIRS = [page for page in GUARDED if "{" in page.path and page.path not in NOBODYS]
@@ -112,7 +112,7 @@ def visitors(locked: tuple[Served, Everything]) -> dict[KeyScope, Visitor]:
 
 @pytest.mark.parametrize("path", SHOWN)
 def test_who_may_sees_it(visitors: dict[KeyScope, Visitor], locked: tuple[Served, Everything], path: str) -> None:
-    (scope,) = {page.scope for page in all_pages() if page.path == path and page.method == "GET"}
+    (scope,) = {page.scope for page in PAGES if page.path == path and page.method == "GET"}
     assert visitors[scope or KeyScope.READ].get(locked[1].filled(path)).status == 200
 
 

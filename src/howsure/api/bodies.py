@@ -95,6 +95,9 @@ class ItemExpectations(OpenBody):
     should_use_tools: Annotated[list[NonBlankName], DISTINCT] = Field(default_factory=list)
     should_not_use_tools: Annotated[list[NonBlankName], DISTINCT] = Field(default_factory=list)
     expected_outcome: Text | None = None
+    reference_data: dict[str, Any] | None = Field(
+        default=None, description="Expected calls, trajectory and final state, as in golden questions"
+    )
 
 
 def _with(*names: str) -> dict[str, Any]:
@@ -265,7 +268,7 @@ class BotGiven(StrictBody):
 class EvaluatorShape(OpenBody):
     """One grader of a list."""
 
-    type: Name
+    type: Annotated[Name, Field(description="Its name; with + or - before every name, a change to the usual graders")]
     enabled: bool = True
 
 

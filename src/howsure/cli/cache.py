@@ -11,7 +11,7 @@ from howsure.services.workspace import Workspace
 from howsure.store.reply_cache import ReplyCache
 
 
-@howsure_command("cache")
+@howsure_command("cache", stores=False)
 @click.option("--clear", is_flag=True, help="Forget replies.")
 @click.option(
     "--older-than",

@@ -6,7 +6,7 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 from click.types import StringParamType
 
-from howsure.cli.output import howsure_command, with_store
+from howsure.cli.output import exit_on_error, with_store
 from howsure.errors import ConfigInvalid, InputError
 from howsure.services.workspace import Workspace
 
@@ -14,9 +14,10 @@ SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_HOWSURE_COMPLETE"
 
 
-@howsure_command("completion", json_too=False)
+# Not like the other commands: a shell starts with it, in whatever folder, and needs no settings.
+@click.command("completion")
 @click.argument("shell", type=click.Choice(SHELLS))
-def command(work: Workspace, shell: str) -> None:
+def command(shell: str) -> None:
     """Print what makes SHELL complete commands, options, files and the names of runs.
 
     \b
@@ -25,13 +26,14 @@ def command(work: Workspace, shell: str) -> None:
     fish: howsure completion fish > ~/.config/fish/completions/howsure.fish
     """
     kind = get_completion_class(shell)
-    if kind is None:
-        raise ConfigInvalid(f"this version of click knows no completion for {shell}")
     root = click.get_current_context().find_root().command
-    try:
-        click.echo(kind(root, {}, "howsure", VARIABLE).source())
-    except RuntimeError as error:
-        raise ConfigInvalid(f"no completion for {shell}: {error}") from error
+    with exit_on_error(as_json=False):
+        if kind is None:
+            raise ConfigInvalid(f"this version of click knows no completion for {shell}")
+        try:
+            click.echo(kind(root, {}, "howsure", VARIABLE).source())
+        except RuntimeError as error:
+            raise ConfigInvalid(f"no completion for {shell}: {error}") from error
 
 
 LATEST = "latest"

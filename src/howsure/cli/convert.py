@@ -24,7 +24,7 @@ from howsure.services.workspace import Workspace
 KINDS = ", ".join(ENDINGS)
 
 
-@howsure_command("convert")
+@howsure_command("convert", stores=False)
 @click.argument("paths", nargs=-1, metavar="FROM...")
 @click.option("--input", "inputs", multiple=True, metavar="FILE", help="Another name for FROM.")
 @click.option(

@@ -61,7 +61,7 @@ def answer_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def options_from(work: Workspace, judge: str | None, rest: dict[str, Any]) -> RunRequest:
     chosen = (work.settings.judge or OFFLINE) if judge is None else judge
     options = RunRequest(judge=chosen, batch_criteria=work.settings.batch_criteria, **rest)
-    return options if options.concurrency else replace(options, concurrency=work.settings.max_concurrency)
+    return options if options.concurrency is not None else replace(options, concurrency=work.settings.max_concurrency)
 
 
 @click.group("judge", context_settings={"help_option_names": ["-h", "--help"]})
@@ -118,7 +118,7 @@ def _divided(files: tuple[str, ...], by: str) -> tuple[Path | None, tuple[str, .
 @howsure_command("test")
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
 @click.option("--judge", default=None, metavar="SPEC", help=WHO)
-@click.option("--graders", callback=option_callback(read_names), metavar="A,B", help="Only these graders.")
+@click.option("--graders", callback=option_callback(read_names), metavar="A,B|+A,-B", help="As in `howsure run`.")
 @click.option("--limit", type=int, default=LIMIT, show_default=True, metavar="N", help="Only the first N cases.")
 @answer_options
 def test_command(work: Workspace, judge: str | None, as_json: bool, **rest: Any) -> int:
@@ -165,7 +165,7 @@ def migrate_command(work: Workspace, old: str, new: str, labels: str, as_json: b
     return {True: DONE, False: GATE_FAILED, None: GATE_INCONCLUSIVE}[done.may_replace]
 
 
-@howsure_command("about")
+@howsure_command("about", stores=False)
 @click.argument("spec", metavar="JUDGE")
 def about_command(work: Workspace, spec: str, as_json: bool) -> None:
     """What has been measured about JUDGE: every calibration made here, and for `offline` the figures it comes with."""

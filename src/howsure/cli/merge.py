@@ -11,7 +11,7 @@ from howsure.services.convert.subsets import merge
 from howsure.services.workspace import Workspace
 
 
-@howsure_command("merge")
+@howsure_command("merge", stores=False)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Where to write.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")

@@ -48,6 +48,11 @@ def storable_text(text: str | None, option: str) -> str | None:
     return None if text is None else clean_text(text)
 
 
+def read_target(values: tuple[str, ...], what: str) -> str | tuple[str, ...]:
+    """One target as its text, several as they are."""
+    return values if len(values) > 1 else "".join(values)
+
+
 def storable_texts(texts: Iterable[str], option: str) -> tuple[str, ...]:
     return tuple(map(clean_text, texts))
 

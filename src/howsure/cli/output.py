@@ -29,13 +29,15 @@ NOT_BYTES = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 """Lone surrogates that do not stand for a byte."""
 
 
-def howsure_command(name: str, *, json_too: bool = True) -> Callable[[Callable[..., int | None]], click.Command]:
-    """A command of Howsure: it has --json, --database, --config and --plugin besides its own options, is given the
-    Workspace of the current folder as `work`, and ends as the exit codes promise."""
+def howsure_command(
+    name: str, *, json_too: bool = True, stores: bool = True
+) -> Callable[[Callable[..., int | None]], click.Command]:
+    """A command of Howsure: it has --json, --database (where it `stores` or reads runs), --config and --plugin besides
+    its own options, is given the Workspace of the current folder as `work`, and ends as the exit codes promise."""
 
     def make(callback: Callable[..., int | None]) -> click.Command:
         @wraps(callback)
-        def run(database: str | None, config: str | None, plugins: tuple[str, ...], **rest: Any) -> None:
+        def run(config: str | None, plugins: tuple[str, ...], database: str | None = None, **rest: Any) -> None:
             with exit_on_error(as_json=bool(rest.get("as_json"))):
                 work = Workspace.here(database=database, config=config, plugins=plugins)
                 if sentence := former_files(work.folder):
@@ -44,16 +46,17 @@ def howsure_command(name: str, *, json_too: bool = True) -> Callable[[Callable[.
 
         # Given to click in the order they are shown in, and not collected from the function.
         own = vars(run).pop("__click_params__", [])
-        return click.command(name, params=[*reversed(own), *_common_options(json_too)])(run)
+        return click.command(name, params=[*reversed(own), *_common_options(json_too, stores)])(run)
 
     return make
 
 
-def _common_options(json_too: bool) -> list[click.Parameter]:
+def _common_options(json_too: bool, stores: bool) -> list[click.Parameter]:
     shown = [click.Option(["--json", "as_json"], is_flag=True, help="Print JSON, for other programs.")]
+    kept = [click.Option(["--database"], metavar="PATH|URL", help="Where runs are kept [.howsure/howsure.db].")]
     return [
         *(shown if json_too else []),
-        click.Option(["--database"], metavar="PATH|URL", help="Where runs are kept [.howsure/howsure.db]."),
+        *(kept if stores else []),
         click.Option(["--config"], metavar="FILE", help="Settings to use instead of ./howsure.yaml."),
         click.Option(["--plugin", "plugins"], multiple=True, metavar="FILE", help="A file with `register(kit)`."),
     ]

@@ -19,6 +19,7 @@ from howsure.cli.options import (
     read_names,
     read_normalization,
     read_pairs,
+    read_target,
     read_values_by_key,
     storable_text,
     storable_texts,
@@ -39,10 +40,11 @@ from howsure.services.workspace import Workspace
 @click.option("--dialect", default="", metavar="NAME", help="Read the files as this dialect instead of detecting it.")
 @click.option(
     "--target",
-    default="",
+    multiple=True,
+    callback=option_callback(read_target),
     metavar="SPEC",
     help="Who answers: recorded (default), a target of howsure.yaml or a plug-in, chat:provider:model, http:URL,"
-    " function:module:callable, command:PROGRAM, adk:URL/APP, replay:SPEC …",
+    " function:module:callable, command:PROGRAM, adk:URL/APP, replay:SPEC … Given several times, each is a candidate.",
 )
 @click.option("--responses", multiple=True, metavar="FILE", help="Recorded answers, or `run:RUN` for an earlier run's.")
 @click.option(
@@ -51,13 +53,19 @@ from howsure.services.workspace import Workspace
     multiple=True,
     callback=option_callback(storable_texts),
     metavar="NAME",
-    help="Only this candidate (repeatable).",
+    help="Only this candidate (repeatable): of recorded answers, of several targets, of `candidates:` in howsure.yaml,"
+    " or with --target chat a model, as provider:model.",
 )
 @click.option(
     "--judge", default=None, metavar="SPEC", help="Who judges: offline (default), recorded:FILE, provider:model, none."
 )
 @click.option("--batch-criteria", is_flag=True, help="One call of a live judge for all criteria of a case.")
-@click.option("--graders", callback=option_callback(read_names), metavar="A,B", help="Only these graders.")
+@click.option(
+    "--graders",
+    callback=option_callback(read_names),
+    metavar="A,B|+A,-B",
+    help="Only these graders; or with + and -: the usual ones with A and without B.",
+)
 @click.option("--evals", multiple=True, metavar="FILE", help="Evals of your own: YAML, or a definition file (JSON).")
 @click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of those the cases name.")
 @click.option(

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import JustifyMethod
-from rich.table import Table
-from rich.text import Text
 
 from howsure.cli.options import MAX_LIMIT
 from howsure.cli.output import howsure_command, print_json, with_store
@@ -15,9 +12,9 @@ from howsure.cli.summary import console
 from howsure.errors import NotFound
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
+from howsure.reports.document import ReportDocument, Table
 from howsure.reports.evaluations import evaluation_run
-from howsure.reports.figures import pass_rate_of
-from howsure.reports.safe_text import one_line
+from howsure.reports.run_report import counts_table
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.workspace import Workspace
 
@@ -46,7 +43,7 @@ def command(work: Workspace, limit: int, agent_id: str | None, state: str | None
     if as_json:
         print_json([evaluation_run(summary) for summary in summaries])
     elif runs:
-        console().print(_table(runs))
+        console().print(ReportDocument([_table(runs)]))
     elif agent_id or state:
         click.echo("No run is like that.")
     else:
@@ -55,25 +52,10 @@ def command(work: Workspace, limit: int, agent_id: str | None, state: str | None
 
 def _table(runs: list[Run]) -> Table:
     """Counts that are zero in every run are not shown, nor the state when all are completed."""
-    kinds = [
-        kind
-        for kind in ("passed", "failed", "errored", "skipped", "pending")
-        if any(getattr(run.counts, kind) for run in runs)
-    ]
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     unfinished = any(run.state is not RunState.COMPLETED for run in runs)
-    for heading in ("run", "name", "started (UTC)", *(["state"] if unfinished else []), *kinds, "pass rate [95 %]"):
-        least = 12 if heading == "name" else None
-        side: JustifyMethod = "right" if heading in kinds else "left"
-        table.add_column(heading, no_wrap=heading != "name", justify=side, min_width=least)
-    for run in runs:
-        rate = pass_rate_of(run.counts)
-        table.add_row(
-            run.id[:8],
-            Text(one_line(run.name)),
-            (run.started_at or run.created_at).strftime("%m-%d %H:%M"),
-            *([run.state.value] if unfinished else []),
-            *(f"{getattr(run.counts, kind):,}" for kind in kinds),
-            f"{rate.percent} [{rate.bounds}]" if rate.judged else "none judged",
-        )
-    return table
+    moments = [(run.started_at or run.created_at).strftime("%m-%d %H:%M") for run in runs]
+    named = [
+        ([run.id[:8], run.name, moment, *([run.state.value] if unfinished else [])], run.counts)
+        for run, moment in zip(runs, moments, strict=True)
+    ]
+    return counts_table(["run", "name", "started (UTC)", *(["state"] if unfinished else [])], named, ranges=False)

@@ -11,7 +11,7 @@ from howsure.services.convert.subsets import sample
 from howsure.services.workspace import Workspace
 
 
-@howsure_command("sample")
+@howsure_command("sample", stores=False)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-n", "--count", type=int, required=True, metavar="N", help="How many cases.")
 @click.option("--by", default="", metavar="LABEL", help="From each group in proportion: `tag`, or the name of a label.")

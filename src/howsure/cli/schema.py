@@ -9,11 +9,12 @@ from howsure.services.validate import schema_of, schemas
 from howsure.services.workspace import Workspace
 
 
-@howsure_command("schema", json_too=False)
-@click.argument("dialect", required=False)
-def command(work: Workspace, dialect: str | None) -> None:
-    """Print the JSON Schema of DIALECT (one line, or one file); without one, the names that have a schema."""
-    if dialect is None:
+@howsure_command("schema", json_too=False, stores=False)
+@click.argument("name", required=False)
+def command(work: Workspace, name: str | None) -> None:
+    """Print the JSON Schema of a dialect NAME (one line, or one file), or of howsure.yaml with the NAME `settings`;
+    without one, the names that have a schema."""
+    if name is None:
         click.echo("\n".join(schemas(work.kit)))
     else:
-        print_json(schema_of(dialect, work.kit))
+        print_json(schema_of(name, work.kit))

@@ -7,15 +7,17 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
+from msgspec.structs import replace
 
 from howsure.cli.options import option_callback, storable_text
 from howsure.cli.output import howsure_command, print_json, with_store
 from howsure.cli.summary import console, print_summary
 from howsure.errors import NotFound
 from howsure.model.result import Result
+from howsure.model.run import Run
 from howsure.model.summary import Summary
 from howsure.reports.evaluations import evaluation_result, evaluation_run
 from howsure.reports.run_report import case_report
@@ -36,15 +38,21 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Only what this candidate made of the case.",
 )
+@click.option(
+    "--by", default="", callback=option_callback(storable_text), metavar="LABEL",
+    help="Break RUN down by this label of its cases, by tag, file or candidate.",
+)  # fmt: skip
 @click.option("--plain", is_flag=True, help="Print, even where a terminal could be browsed.")
-def command(work: Workspace, run: str, case: str | None, candidate: str | None, plain: bool, as_json: bool) -> None:
+def command(
+    work: Workspace, run: str, case: str | None, candidate: str | None, by: str, plain: bool, as_json: bool
+) -> None:
     """Show RUN in numbers, or one CASE of it in full: what was asked, said and done, every grade and its reason.
 
     On a terminal, the failures of RUN can be browsed: arrow keys or j and k, Enter opens one, n and p go to the next
     and the previous, f filters by verdict, / searches, s and t show the run in numbers and its triage, q leaves. With
     --plain, --json, a CASE, or in a pipe, it is printed.
     """
-    if case is None and not (plain or as_json) and can_browse(sys.stdin, sys.stdout, os.environ):
+    if case is None and not (plain or as_json or by) and can_browse(sys.stdin, sys.stdout, os.environ):
         # A terminal needs modules that not every system has.
         import_module("howsure.cli.browser").browse(work, run)
         return
@@ -52,18 +60,25 @@ def command(work: Workspace, run: str, case: str | None, candidate: str | None, 
     async def read(store: Store) -> tuple[Summary, list[Result]]:
         stored = await store.find_run(run)
         results = await store.results(stored.id, case_id=case, candidate=candidate) if case else []
-        return await rule_on_gates(store, await store.summary(stored.id)), results
+        summary = await rule_on_gates(store, await store.summary(stored.id))
+        return replace(summary, slices=await store.slices(stored, by)) if by else summary, results
 
     summary, results = with_store(work, read, read_only=True)
     if case is not None and not results:
         raise NotFound(f"run {summary.run.name!r} has no result for the case {case!r}")
     if as_json:
-        print_json([evaluation_result(summary.run, each) for each in results] if case else evaluation_run(summary))
+        print_json([_in_full(summary.run, each) for each in results] if case else evaluation_run(summary))
     elif case is None:
-        print_summary(work, summary)
+        print_summary(work, summary, by=by)
     else:
         for each in results:
             console().print(case_report(each))
+
+
+def _in_full(run: Run, result: Result) -> dict[str, Any]:
+    """The EvaluationResult, with the case and what was sent."""
+    sent = result.transcript.sent if result.transcript else None
+    return {**evaluation_result(run, result), "case": replace(result.case, recorded=None), "sent": sent}
 
 
 def can_browse(stdin: TextIO, stdout: TextIO, environ: Mapping[str, str]) -> bool:

@@ -12,7 +12,7 @@ from howsure.services.convert.subsets import split_by_label, split_by_share
 from howsure.services.workspace import Workspace
 
 
-@howsure_command("split")
+@howsure_command("split", stores=False)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--by", default="", metavar="LABEL", help="A file for each value: `tag`, or the name of a label.")
 @click.option("--share", type=float, metavar="0..1", help="Two files, the first with this share of the cases.")

@@ -23,11 +23,11 @@ def console() -> Console:
     return Console(file=sys.stdout, highlight=False)
 
 
-def print_summary(work: Workspace, summary: Summary, *, hints: bool = True) -> None:
+def print_summary(work: Workspace, summary: Summary, *, hints: bool = True, by: str = "") -> None:
     async def worst(store: Store) -> list[Result]:
         """The cases to look at first: what broke, then what failed."""
         broke = await store.results(summary.run.id, verdict=Verdict.ERRORED, limit=SHOWN_RESULTS // 2)
         failed = await store.results(summary.run.id, verdict=Verdict.FAILED, limit=SHOWN_RESULTS - len(broke))
         return [*failed, *broke]
 
-    console().print(run_report(summary, with_store(work, worst, read_only=True), hints))
+    console().print(run_report(summary, with_store(work, worst, read_only=True), hints, by))

@@ -14,7 +14,7 @@ from howsure.services.validate import validate_files
 from howsure.services.workspace import Workspace
 
 
-@howsure_command("validate")
+@howsure_command("validate", stores=False)
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--dialect", default="", metavar="NAME", help="Read the files as this dialect instead of detecting it.")
 def command(work: Workspace, paths: tuple[str, ...], dialect: str, as_json: bool) -> int:

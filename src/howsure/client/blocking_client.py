@@ -281,7 +281,7 @@ class Client(BlockingFacade[AsyncClient]):
         self.bulk = BlockingBulk(twin.bulk, thread)
         self.keys = BlockingKeys(twin.keys, thread)
         # Also where it is never closed, as in a notebook.
-        self._closing = finalize(self, _close, twin, thread)
+        self._closing = finalize(self, lambda: thread.finish(twin.close()))
 
     evaluate = blocking(AsyncClient.evaluate)
     evaluate_transcript = blocking(AsyncClient.evaluate_transcript)
@@ -301,7 +301,3 @@ class Client(BlockingFacade[AsyncClient]):
 
     def close(self) -> None:
         self._closing()
-
-
-def _close(twin: AsyncClient, thread: LoopThread) -> None:
-    thread.finish(twin.close())

@@ -15,16 +15,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from shlex import quote
 from typing import TypeVar
 
 from msgspec import Struct
 
 from howsure.dialects.base import Importer, RereadingDialect, ScanningDialect, WatchedDialect
 from howsure.dialects.lines import CHUNK, open_file
-from howsure.dialects.problems import shown
+from howsure.dialects.problems import Spot, shown
 from howsure.dialects.strict_json import BOM, parse_json
 from howsure.errors import Conflict, DatasetInvalid, InputError, Level, NotFound, Problem
-from howsure.model.case import Case
+from howsure.model.case import Case, World
 
 HEAD = 1 << 16
 ENDINGS = (".csv", ".json", ".jsonl", ".ndjson")
@@ -55,8 +56,8 @@ def digest(path: Path) -> str:
     return hashed.hexdigest()
 
 
-def detect(path: Path, dialects: Iterable[R]) -> R:
-    """The one dialect that recognises the file."""
+def detect(path: Path, dialects: Iterable[R], importers: Iterable[Importer] = ()) -> R:
+    """The one dialect that recognises the file. What one of `importers` reads is refused with the command to type."""
     known = list(dialects)
     head = _head(path)
     if _is_blank(head):
@@ -67,7 +68,22 @@ def detect(path: Path, dialects: Iterable[R]) -> R:
     names = ", ".join(dialect.name for dialect in fitting or known)
     if fitting:
         raise InputError(f"{path}: fits several dialects ({names}); name one with --dialect")
+    if foreign := [importer for importer in importers if importer.detect(path, head)]:
+        raise InputError(
+            f"{path}: this is a file of {foreign[0].name}, not yet a dataset; make one of it with"
+            f" `howsure convert {quote(str(path))} {_conversion(path, foreign[0])}`"
+        )
     raise InputError(f"{path}: not recognised as any dialect (known: {names}); name one with --dialect")
+
+
+def _conversion(path: Path, importer: Importer) -> str:
+    """The options of `howsure convert` for this file, by what its first case is."""
+    first = next((each for each in importer.read(path) if isinstance(each, Case)), None)
+    kind = first.world if first and first.world != World.PLAIN else World.GOLDEN
+    if first and kind == World.GOLDEN and first.recorded is not None:
+        kind = "simulation"
+    ending = ".json" if kind in (World.GOLDEN, World.TEST_SET) else ".jsonl"
+    return f"--to {kind} -o {quote(f'{path.stem}-{kind}{ending}')}"
 
 
 def empty_file(path: Path) -> Problem:
@@ -175,10 +191,11 @@ class FileReport(Struct, frozen=True, kw_only=True):
         return not self.problems
 
 
-def validate(path: Path, dialect: Importer, look: Look | None = None) -> FileReport:
-    """Every problem and warning of the file, and its number of cases. `look` is called with each case."""
+def validate(path: Path, dialect: Importer, look: Look | None = None, *, glance: bool = False) -> FileReport:
+    """Every problem and warning of the file, and its number of cases. `look` is called with each case; with `glance`,
+    only with those that a scan builds."""
     tally = _Tally(path, look, tells_ids=isinstance(dialect, WatchedDialect | ScanningDialect))
-    if look is None and isinstance(dialect, ScanningDialect):
+    if (look is None or glance) and isinstance(dialect, ScanningDialect):
         hashed = sha256()
         with readable(path):
             tally.add_all(dialect.scan(path, hashed.update))
@@ -307,11 +324,8 @@ class _Tally:
             self._look(case)
         if self._ids is not None:
             if case.id in self._ids:
-                message, file = f"two cases have the id {shown(case.id)}", str(self._path)
-                problem = Problem(
-                    code="duplicate-id", message=message, file=file, field="id", hint="ids must be unique"
-                )
-                self._repeated.append(problem)
+                spot, message = Spot(str(self._path), None, "id"), f"two cases have the id {shown(case.id)}"
+                self._repeated.append(spot.problem("duplicate-id", message, hint="ids must be unique"))
             self._ids.add(case.id)
 
     def report(self, dialect: str, sha256: str) -> FileReport:

@@ -122,7 +122,10 @@ def _calls(row: Json, spot: Spot) -> Iterator[Problem]:
 
 def _evals(row: Json, spot: Spot) -> Iterator[Problem]:
     """Evals that lack a field they need, or their payload."""
-    evals, bundle = row.get("required_evals") or DEFAULT_EVALS, row.get("explain_inputs")
+    evals, bundle = row.get("required_evals", []), row.get("explain_inputs")
+    if not isinstance(evals, list):
+        return
+    evals = evals or DEFAULT_EVALS
     for eval in evals:
         field = _NEEDS.get(eval) if isinstance(eval, str) else None
         if field is not None and row.get(field, "") in ("", None):
@@ -166,17 +169,13 @@ class ScenarioCatalog(Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
-def is_catalog(path: Path) -> bool:
-    return NAME in path.name.lower() and path.suffix.lower() in (".jsonl", ".ndjson")
-
-
 def find_catalogs(dataset: Path) -> list[Path]:
     """The catalogs nearest to a dataset: in its folder, in a folder `common` inside or beside it, or in the folder
     above."""
     folder = dataset.resolve().parent
     for place in (folder, folder / "common", folder.parent / "common", folder.parent):
-        catalogs = sorted(path for path in place.glob("*") if is_catalog(path)) if place.is_dir() else []
-        if catalogs:
+        named = sorted(path for path in place.glob("*") if NAME in path.name.lower()) if place.is_dir() else []
+        if catalogs := [path for path in named if path.suffix.lower() in (".jsonl", ".ndjson")]:
             return catalogs
     return []
 
@@ -212,7 +211,7 @@ class ExplainDialect(WatchedDialect):
 
     name = "explain"
     brings_answers = True
-    """In a scan, None stands for a case that has its answer with it."""
+    """In a scan, None stands for a case that has its answer with it and names no contract."""
 
     def __init__(self, profiles: Collection[str] | None = PROFILES) -> None:
         self._profiles = profiles
@@ -228,8 +227,8 @@ class ExplainDialect(WatchedDialect):
         return self._read(path, watch, lambda row: case_of(row, {}))
 
     def scan(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
-        """As `read_watched`, with None for each case that has nothing to report and brings its answer."""
-        return self._read(path, watch, lambda _: None)
+        """As `read_watched`, with None for most cases that have nothing to report."""
+        return self._read(path, watch, lambda row: case_of(row, {}) if row.get("expected_contract") else None)
 
     def _read(self, path: Path, watch: Watch | None, build: Callable[[Json], T]) -> Iterator[Case | Problem | T]:
         catalogs, ids = [read_catalog(catalog) for catalog in find_catalogs(path)], SeenIds("case_id")

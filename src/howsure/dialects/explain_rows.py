@@ -45,8 +45,9 @@ def _listed(names: Sequence[Any], spot: Spot, problems: list[Problem]) -> list[A
     """Brings names to one spelling. A name that is not a text is left for the schema to report."""
     known_names: list[Any] = []
     for index, name in enumerate(names):
-        canonical = _NAMES.get(name.lower()) if isinstance(name, str) else name
-        if canonical is None:
+        if not isinstance(name, str):
+            known_names.append(name)
+        elif (canonical := _NAMES.get(name.lower())) is None:
             problems.append(_unknown(name, spot.below(index)))
         elif canonical in known_names:
             problems.append(
@@ -200,8 +201,8 @@ def _expectations(row: Json, evals: tuple[str, ...]) -> tuple[Expectation, ...]:
             for call in row["expected_tool_calls"]
         ]
         expectations.append(ToolCalls(expected=tuple(calls)))
-    if "expected_contract" in row:
-        expectations.append(Contract(name=row["expected_contract"]))
+    if (contract := row.get("expected_contract", "")) and not contract.isspace():
+        expectations.append(Contract(name=contract))
     return tuple(expectations)
 
 

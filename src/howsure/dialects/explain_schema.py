@@ -113,7 +113,7 @@ SCHEMA: Json = {
         },
         "required_evals": {"type": "array", "items": _words(*PAYLOADS)},
         "threshold_profile": {**_TEXT, "description": "a profile that is built in or in howsure.yaml"},
-        "expected_contract": {**_TEXT, "description": "the name of the JSON Schema that the answer must fulfil"},
+        "expected_contract": {**_ANY_TEXT, "description": "the JSON Schema that the answer must fulfil; empty: none"},
         "mutations": {"type": "array", "items": _TEXT, "description": "how the answer was made worse on purpose"},
     },
 }

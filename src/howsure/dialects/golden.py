@@ -84,15 +84,9 @@ def labels(metadata: Mapping[str, Any], **ours: str) -> dict[str, str]:
         if type(value) is str:
             plain[key] = value
         elif isinstance(value, str | int | float):
-            plain[key] = label_text(value)
+            plain[key] = str(value).lower() if isinstance(value, bool) else str(value)
     plain |= {key: value for key, value in ours.items() if value}
     return plain
-
-
-def label_text(value: str | float) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
 
 
 _NOWHERE = Spot("")

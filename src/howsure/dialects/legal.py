@@ -16,23 +16,29 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from howsure.config import FILE
 from howsure.dialects import extras
 from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.ids import SeenIds
 from howsure.dialects.legal_rows import SCHEMA, VERSION, AnyRow, CriterionRow, sound_rows, sure_parts, valid_row
 from howsure.dialects.lines import line_groups, not_an_object
-from howsure.dialects.problems import SchemaChecker, Spot, shown
+from howsure.dialects.problems import SchemaChecker, Spot, did_you_mean, shown
 from howsure.dialects.strict_json import BOM, parse_json
 from howsure.dialects.writers import Reason, fields_without_place, foreign_expectations, iter_writable, write_checked
 from howsure.errors import Level, Problem
+from howsure.judges.dataset_policies import DEFAULT_POLICY, POLICIES, POLICY_ID
 from howsure.model.case import Case, SingleTurn
+from howsure.model.dataset_policy import DatasetPolicy
 from howsure.model.expectation import Choice, CorrectChoice, ReferenceAnswer, WeightedCriteria
 
 Placed = tuple[tuple[str | int, ...], str]
 """A path, and the id at that place."""
+Policies = Mapping[str, DatasetPolicy]
 
 
-def row_problems(row: Mapping[str, Any], spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Problem]:
+def row_problems(
+    row: Mapping[str, Any], spot: Spot, ids: SeenIds, folder: Path, policies: Policies
+) -> Iterator[Problem]:
     id = row.get("id")
     if isinstance(id, str) and spot.line is not None and not ids.is_new(id, spot.line):
         yield ids.repeated(id, spot)
@@ -47,9 +53,24 @@ def row_problems(row: Mapping[str, Any], spot: Spot, ids: SeenIds, folder: Path)
             yield place.problem("out-of-range", "is too large for a weight", found=shown(weight))
     paths = [one.get("path") for one in _objects(row, "attachments")]
     yield from path_problems(paths, folder, spot)
-    if isinstance(row.get("metadata"), dict) and extras.KEY in row["metadata"]:
+    metadata = row["metadata"] if isinstance(row.get("metadata"), dict) else {}
+    if extras.KEY in metadata:
         message = f"the key `{extras.KEY}` is reserved: unknown fields are kept under it"
         yield spot.below("metadata", extras.KEY).problem("reserved-key", message, hint="rename it")
+    policy = metadata.get(POLICY_ID)
+    if isinstance(policy, str) and policy not in policies:
+        found, known = shown(policy), ", ".join(policies)
+        message = f"there is no policy {found}; known: {known}"
+        hint = (
+            did_you_mean(policy, policies) or f"leave it out for the default, or write it under `policies:` in {FILE}"
+        )
+        place = spot.below("metadata", POLICY_ID)
+        yield place.problem("unknown-policy", message, expected=known, found=found, hint=hint)
+
+
+def knows_policies(rows: Iterable[Any], policies: Policies) -> bool:
+    """Whether every policy that these valid rows name is known."""
+    return policies.keys() >= {(row.metadata or {}).get(POLICY_ID, DEFAULT_POLICY) for row in rows}
 
 
 def path_problems(paths: Iterable[Any], folder: Path, spot: Spot) -> Iterator[Problem]:
@@ -269,6 +290,9 @@ class LegalDialect(WatchedDialect):
 
     name = "legal"
 
+    def __init__(self, policies: Policies = POLICIES) -> None:
+        self._policies = policies
+
     def schema(self) -> dict[str, Any]:
         return SCHEMA
 
@@ -278,46 +302,51 @@ class LegalDialect(WatchedDialect):
         return b'"task_type"' in head and b'"prompt"' in head and any(name in head for name in _TASK_FIELDS)
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        return _read(path, watch, lambda row: row.case())
+        return _read(path, watch, lambda row: row.case(), self._policies)
 
     def scan(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem | None]:
         """As `read_watched`, with None for most cases, which are not built."""
-        return _read(path, watch, lambda row: None)
+        return _read(path, watch, lambda row: None, self._policies)
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
-        ids = SeenIds()
+        ids, policies = SeenIds(), self._policies
 
         def vouch(rows: Sequence[Any], lines: Sequence[bytes], first: int) -> bool:
-            if sure_lines(rows):
+            if sure_lines(rows) and knows_policies(rows, policies):
                 return ids.all_new([row.id for row in rows], first)
             read_back = sound_rows(lines)
             uncertain = not read_back or any(row.attachments for row in read_back)
+            uncertain = uncertain or not knows_policies(read_back, policies)
             return not uncertain and ids.all_new([row.id for row in read_back], first)
 
         def read(text: bytes, spot: Spot) -> Iterator[Case | Problem]:
             rows = sound_rows([text])
-            if not rows or rows[0].attachments or not ids.is_new(rows[0].id, spot.line or 0):
-                yield from _read_slowly(text, spot, ids, path.parent)
+            certain = rows and not rows[0].attachments and knows_policies(rows, policies)
+            if not certain or not ids.is_new(rows[0].id, spot.line or 0):
+                yield from _read_slowly(text, spot, ids, path.parent, policies)
 
         rows = (row_of(case) for case in iter_writable(cases, path, unwritable))
         write_checked(rows, path, read, vouch)
 
 
-def _read(path: Path, watch: Watch | None, build: Callable[[AnyRow], T]) -> Iterator[T | Case | Problem]:
+def _read(
+    path: Path, watch: Watch | None, build: Callable[[AnyRow], T], policies: Policies
+) -> Iterator[T | Case | Problem]:
     """What `build` makes of each row where the fast path finds nothing wrong; else what the slow path yields."""
     ids, folder, line = SeenIds(), path.parent, 1
     for lines in line_groups(path, watch):
         rows = sound_rows(lines)
         astray = any(_has_bad_paths(row, folder) for row in rows if row.attachments)
-        if rows and not astray and ids.all_new([row.id for row in rows], line):
+        if rows and not astray and knows_policies(rows, policies) and ids.all_new([row.id for row in rows], line):
             yield from map(build, rows)
         else:
             for number, text in enumerate(lines, line):
                 row = next(iter(sound_rows([text])), None)
-                if row is not None and ids.is_new(row.id, number) and not _has_bad_paths(row, folder):
+                known = row is not None and knows_policies([row], policies)
+                if row is not None and known and ids.is_new(row.id, number) and not _has_bad_paths(row, folder):
                     yield build(row)
                 elif text.removeprefix(BOM).strip():
-                    yield from _read_slowly(text, Spot(str(path), number), ids, folder)
+                    yield from _read_slowly(text, Spot(str(path), number), ids, folder, policies)
         line += len(lines)
 
 
@@ -326,7 +355,7 @@ def _has_bad_paths(row: AnyRow, folder: Path) -> bool:
     return any(path_problems(paths, folder, Spot("")))
 
 
-def _read_slowly(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterator[Case | Problem]:
+def _read_slowly(text: bytes, spot: Spot, ids: SeenIds, folder: Path, policies: Policies) -> Iterator[Case | Problem]:
     """Every problem of the line; the case too, where they are only warnings."""
     value, problems = parse_json(text, file=spot.file, line=spot.line)
     if not isinstance(value, dict):
@@ -336,7 +365,7 @@ def _read_slowly(text: bytes, spot: Spot, ids: SeenIds, folder: Path) -> Iterato
     row = valid_row(value)
     if row is None:
         problems += _CHECKER.problems(value, spot)
-    problems += [*row_problems(value, spot, ids, folder), *unknown.warnings]
+    problems += [*row_problems(value, spot, ids, folder, policies), *unknown.warnings]
     if all(problem.level is Level.WARNING for problem in problems):
         yield row.case(unknown.kept) if row else spot.problem("invalid", "cannot be read, though it fits the schema")
     yield from problems

@@ -18,6 +18,7 @@ from msgspec import UNSET, Struct, UnsetType
 from howsure.dialects import extras
 from howsure.dialects.problems import NOT_BLANK
 from howsure.dialects.strict_json import CONTAINERS, Json, count_keys, duplicate_free
+from howsure.judges.dataset_policies import POLICY_ID
 from howsure.model.case import Attachment, Case, SingleTurn, World
 from howsure.model.expectation import Choice, CorrectChoice, Criterion, Expectation, ReferenceAnswer, WeightedCriteria
 from howsure.model.transcript import Message
@@ -56,9 +57,8 @@ class LegalRow(Struct, frozen=True, kw_only=True, gc=False, tag_field="task_type
         """`kept` are the unknown fields, by JSON Pointer."""
         labels = {"dataset": self.dataset, "task_type": self.task}
         metadata = self.metadata or {}
-        policy = metadata.get("policy_id")
-        if isinstance(policy, str):
-            labels["policy_id"] = policy
+        if POLICY_ID in metadata:
+            labels[POLICY_ID] = metadata[POLICY_ID]
         if kept:
             metadata = {**metadata, extras.KEY: dict(kept)}
         return Case(
@@ -160,7 +160,12 @@ SCHEMA: Json = {
             _object(["path"], path=TEXT, kind=_ANY_TEXT, title=_ANY_TEXT),
             "documents, by a path relative to the dataset's folder",
         ),
-        "metadata": {"type": "object", "description": "anything else; `policy_id` selects prompting and judging"},
+        "metadata": {
+            "type": "object",
+            "description": "anything else",
+            "additionalProperties": True,
+            "properties": {POLICY_ID: {**_ANY_TEXT, "description": "the policy: how models are asked and judged"}},
+        },
         "rubric": _list(
             _object(["id", "title"], id=TEXT, title=TEXT, description=_ANY_TEXT, weight={"type": "number"}),
             "the criteria; a negative weight means that meeting it is bad",
@@ -266,7 +271,7 @@ def _shared_keys(rows: Sequence[AnyRow]) -> int:
 
 
 def _metadata_keys(metadata: Sequence[dict[str, Any]]) -> int:
-    if any(map(_RESERVED, metadata)):
+    if any(map(_RESERVED, metadata)) or not {type(each.get(POLICY_ID, "")) for each in metadata} <= {str}:
         return _NEVER
     values = chain.from_iterable(map(dict.values, metadata))
     return sum(map(len, metadata)) + sum([count_keys(value, 3) for value in values if type(value) in CONTAINERS])

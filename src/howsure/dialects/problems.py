@@ -15,6 +15,7 @@ import jsonschema_rs
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from msgspec import Struct
+from msgspec.structs import replace
 
 from howsure.dialects.strict_json import field_path
 from howsure.errors import Level, Problem
@@ -85,16 +86,7 @@ class Spot(Struct, frozen=True):
         )
 
     def warning(self, code: str, message: str, *, found: str = "", hint: str = "") -> Problem:
-        return Problem(
-            code=code,
-            message=message,
-            file=self.file,
-            line=self.line,
-            field=self.prefix,
-            found=found,
-            hint=hint,
-            level=Level.WARNING,
-        )
+        return replace(self.problem(code, message, found=found, hint=hint), level=Level.WARNING)
 
 
 NOT_BLANK = r"\S"

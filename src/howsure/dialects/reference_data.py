@@ -6,6 +6,8 @@ as they are. What matchers match is in howsure.matching.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field, structs
@@ -111,6 +113,8 @@ _NOWHERE = Spot("")
 INTERACTIONS = "/reference_data/reference_tool_interactions"
 """The JSON Pointer of reference calls in a golden question and in a simulation row."""
 _MATCHED = {"tool_match": "reference_tool_interactions", "trajectory_match": "reference_trajectory"}
+NEAR = 0.85
+"""How alike a key must be to one of ours to be taken for a slip of the pen."""
 TOOL_DEFAULT = Matching()
 TRAJECTORY_DEFAULT = Matching(mode=MatchMode.IN_ORDER)
 
@@ -127,12 +131,18 @@ class ReferenceData(Struct, frozen=True, kw_only=True):
 
 
 def reference_faults(data: Any, spot: Spot) -> list[Problem]:
-    """What the schema cannot state: texts that are not JSON, malformed matchers, unknown fields of calls, match
-    settings with nothing to match. Parts of a wrong type are skipped. `spot` is the place of the object that holds
-    `data`."""
+    """What the schema cannot state: texts that are not JSON, malformed matchers, unknown fields of calls, misspelt
+    keys, match settings with nothing to match. Parts of a wrong type are skipped. `spot` is the place of the object
+    that holds `data`."""
     if not isinstance(data, dict):
         return []
     problems: list[Problem] = []
+    for key in data:
+        meant = "" if key in STANDARD else _near_miss(key)
+        if meant and meant not in data:
+            message = f"`{key}` is a key of your own, which no grader checks; it is kept"
+            at, hint = spot.below("reference_data", key), f"did you mean `{meant}`?"
+            problems.append(at.warning("misspelt-field", message, found=key, hint=hint))
     for name, needed in _MATCHED.items():
         if name in data and needed not in data:
             message = f"`{name}` has no effect without `{needed}`; it is kept"
@@ -143,6 +153,13 @@ def reference_faults(data: Any, spot: Spot) -> list[Problem]:
         if isinstance(call, dict) and not is_plain_call(call):
             problems += _call_faults(call, spot.below("reference_data", "reference_tool_interactions", place))
     return problems
+
+
+@lru_cache(maxsize=1024)
+def _near_miss(key: str) -> str:
+    """The field that was probably meant by this key; empty for keys of the user's own."""
+    near = get_close_matches(key.lower().replace("-", "_"), STANDARD, n=1, cutoff=NEAR)
+    return near[0] if near else ""
 
 
 def is_plain_call(call: Json) -> bool:

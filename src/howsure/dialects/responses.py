@@ -93,7 +93,8 @@ SCHEMA: Row = {
             "type": "object",
             "properties": {
                 name: {"type": ["integer", "null"], "minimum": 0}
-                for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "thinking_tokens")
+                for name in Usage.__struct_fields__
+                if name != "cost_usd"
             },
         },
         "duration_ms": {"type": ["number", "null"], "minimum": 0},
@@ -212,11 +213,11 @@ def _row_problems(row: Row, name: str, line: int | None) -> Iterator[Problem]:
     if "case_id" not in row and "example_id" not in row:
         message, expected = "which case is this the answer to?", "case_id or example_id"
         yield Spot(name, line, "case_id").problem("missing-field", message, expected=expected, found="neither")
-    if not any(key in row for key in ("response_text", "messages", "error")):
+    if not any(key in row for key in ("response_text", "messages", "error", "spans")):
         yield Spot(name, line, "response_text").problem(
             "missing-field",
             "there is no answer here",
-            expected="response_text, messages or error",
+            expected="response_text, messages, spans or error",
             found=", ".join(sorted(row)),
             hint="an empty answer is written as an empty string",
         )
@@ -234,10 +235,8 @@ def recording(row: Row) -> Transcript | BrokenRecording:
     if _PLAIN.issuperset(row):
         text = row["response_text"]
         return Transcript(answer=text, messages=(Message(role=Role.ASSISTANT, content=text),) if text else ())
-    if "error" in row and "response_text" not in row:
-        return BrokenRecording(reason=row["error"])
     messages = _messages(row)
-    return Transcript(
+    transcript = Transcript(
         answer=row["response_text"] if "response_text" in row else last_answer(messages),
         messages=messages,
         steps=tuple(
@@ -249,6 +248,11 @@ def recording(row: Row) -> Transcript | BrokenRecording:
         usage=msgspec.convert(row["usage"], Usage) if "usage" in row else None,
         duration_ms=row.get("duration_ms"),
     )
+    if "response_text" in row or ("messages" in row and "error" not in row):
+        return transcript
+    # Spans can be measured, whatever was said.
+    measured = transcript if transcript.spans else None
+    return BrokenRecording(reason=row.get("error", "no answer was recorded"), transcript=measured)
 
 
 def _messages(row: Row) -> tuple[Message, ...]:

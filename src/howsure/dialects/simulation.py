@@ -129,8 +129,10 @@ def row_of(case: Case, question: str) -> Json:
     row["status"] = {"boolean": "success"}
     row |= metadata
     match case.recorded:
-        case BrokenRecording(reason=reason):
+        case BrokenRecording(reason=reason, transcript=transcript):
             row["status"] = metadata.get("status", {"boolean": "failed", "error_message": reason})
+            if transcript and transcript.spans:
+                row["session_trace"] = [span_document(span) for span in transcript.spans]
         case Transcript():
             row |= _recording(case.recorded, case.tools, metadata)
         case None:

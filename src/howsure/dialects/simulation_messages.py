@@ -42,9 +42,10 @@ class MessageRecorder:
         self._messages: list[tuple[Role, str, str, list[_OpenCall]]] = []
         self._open: list[_OpenCall] = []
 
-    def add_message(self, author: str, text: str, calls: Iterable[_OpenCall] = ()) -> None:
+    def add_message(self, author: str, text: str, calls: Iterable[_OpenCall] = (), *, silent: bool = False) -> None:
+        """`silent`: the agent answered, but not in words."""
         open_calls = list(calls)
-        if text or open_calls:
+        if text or open_calls or silent:
             role = {"user": Role.USER, "system": Role.SYSTEM}.get(author, Role.ASSISTANT)
             agent = "" if author in _NOBODY or role is not Role.ASSISTANT else author
             self._messages.append((role, text, agent, open_calls))
@@ -107,7 +108,9 @@ def _record_parts(recorder: MessageRecorder, author: str, parts: list[Json]) -> 
         for call in calls
         if isinstance(call, dict)
     ]
-    recorder.add_message(author, ("" if author == "user" else "\n").join(texts), open_calls)
+    # An image, a file, or nothing at all is an answer too: it shows which agent took part.
+    silent = author != "user" and any(map(_is_silent, parts))
+    recorder.add_message(author, ("" if author == "user" else "\n").join(texts), open_calls, silent=silent)
     for part in parts:
         response = first_present(part, "functionResponse", "function_response")
         if isinstance(response, dict):
@@ -115,6 +118,11 @@ def _record_parts(recorder: MessageRecorder, author: str, parts: list[Json]) -> 
             recorder.add_result(
                 author, str(response.get("name", "")), _id(response), result_of(content, response.get("failed"))
             )
+
+
+def _is_silent(part: Json) -> bool:
+    """An empty text, or something that is no text: neither a thought nor the response of a tool."""
+    return part.get("text") == "" or (bool(part) and not part.get("thought") and part.keys().isdisjoint(_SAID))
 
 
 def log_from_extract(entries: Sequence[Any]) -> ConversationLog:
@@ -195,7 +203,7 @@ def events_of(messages: Iterable[Message]) -> Iterator[Json]:
     for message in messages:
         author = "model" if message.role is Role.ASSISTANT and not message.agent else message.agent
         author = author if message.role is Role.ASSISTANT else message.role.value
-        parts: list[Json] = [{"text": message.content}] if message.content else []
+        parts: list[Json] = [{"text": message.content}] if message.content or not message.tool_calls else []
         answers: list[Json] = []
         for call in message.tool_calls:
             named = {**({"id": call.id} if call.id else {}), "name": call.name}

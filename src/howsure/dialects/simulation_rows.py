@@ -55,6 +55,7 @@ _TOKENS = {
     "completion_tokens": ("candidates_token_count", "candidatesTokenCount"),
     "cached_tokens": ("cached_content_token_count", "cachedContentTokenCount"),
     "thinking_tokens": ("thoughts_token_count", "thoughtsTokenCount"),
+    "tool_prompt_tokens": ("tool_use_prompt_token_count", "toolUsePromptTokenCount"),
 }
 
 
@@ -78,9 +79,7 @@ class RowRecording:
     def made(self) -> Transcript | BrokenRecording:
         answer = self._answer()
         if answer is None and self._silent():
-            return BrokenRecording(
-                reason="no answer was recorded: the row has no final_response and nothing that was said"
-            )
+            return self.broken("no answer was recorded: the row has no final_response and nothing that was said")
         self._left.pop("final_response", None)
         spans: tuple[Span, ...] | None = None
         if "session_trace" in self._left:
@@ -108,6 +107,17 @@ class RowRecording:
             usage=usage,
             invented_times=made_up,
         )
+
+    def broken(self, reason: str) -> BrokenRecording:
+        """A conversation that broke, with its spans where they can be read."""
+        spans, problems = read_spans(self._left.get("session_trace", ()), self._spot)
+        if problems or not spans:
+            return BrokenRecording(reason=reason)
+        del self._left["session_trace"]
+        made_up = self._simulated or has_made_up_times(spans)
+        messages = log_from_turns(self._turns, None).messages
+        transcript = Transcript(answer="", messages=messages, spans=spans, invented_times=made_up)
+        return BrokenRecording(reason=reason, transcript=transcript)
 
     def _answer(self) -> str | None:
         """The answer; None where no column has it and the messages must tell."""
@@ -228,6 +238,9 @@ def usage_of(details: Iterable[Json], per_turn: Any) -> Usage | None:
     for name, spellings in _TOKENS.items():
         counts = [count for one in counted if type(count := first_present(one, *spellings)) is int]
         sums[name] = sum(counts) if counts else None
+    if sums["prompt_tokens"] is not None:
+        # Gemini counts what tools brought apart from the prompt.
+        sums["prompt_tokens"] += sums["tool_prompt_tokens"] or 0
     return Usage(**sums) if any(count is not None for count in sums.values()) else None
 
 
@@ -304,13 +317,13 @@ class _RowReader:
         case_id = self._id(turns)
         failed, missing = self._marked("status") is False, self._marked("missing_information") is False
         reason, details = self._reason("status", "error_message"), self._reason("missing_information", "details")
-        mishap: BrokenRecording | None = None
+        broken = ""
         if failed:
-            mishap = BrokenRecording(reason=reason or details or "the row is marked as failed")
+            broken = reason or details or "the row is marked as failed"
         elif missing:
-            mishap = BrokenRecording(reason=details or "the row is marked as missing information")
+            broken = details or "the row is marked as missing information"
         reference = read_reference(self._left.pop("reference_data", {}), self._agents())
-        recorded, tools = (mishap, None) if mishap else self._recorded(turns)
+        recorded, tools = self._recorded(turns, broken)
         metadata = {key: value for key, value in self._left.items() if value != ""}
         if reference.custom:
             metadata["reference_data"] = reference.custom
@@ -387,11 +400,13 @@ class _RowReader:
         self._left.pop(column, None)
         return str(value.get(field) or "") if isinstance(value, dict) else ""
 
-    def _recorded(self, turns: list[str]) -> tuple[Transcript | BrokenRecording | None, Any]:
+    def _recorded(self, turns: list[str], broken: str) -> tuple[Transcript | BrokenRecording | None, Any]:
+        recording = RowRecording(self._left, turns, self._spot, simulated=self._simulated)
+        if broken:
+            return recording.broken(broken), None
         if not any(self._values.get(column) not in (None, "") for column in RECORDING):
             self._left.pop("final_response", None)
             return None, None
-        recording = RowRecording(self._left, turns, self._spot, simulated=self._simulated)
         made = recording.made()
         self.late_problems += recording.problems
         return made, recording.tools

@@ -129,7 +129,7 @@ def has_made_up_times(spans: Sequence[Span]) -> bool:
 
 
 def steps_of_spans(spans: Sequence[Span], *, made_up: bool) -> tuple[Step, ...]:
-    """The steps: agents when they take over, and tool calls, in the order they began."""
+    """The steps: agents when they take over (and anew in each turn), and tool calls, in the order they began."""
     steps: list[Step] = []
     speaking = ""
     seen: dict[str, int] = {}
@@ -138,7 +138,9 @@ def steps_of_spans(spans: Sequence[Span], *, made_up: bool) -> tuple[Step, ...]:
         spans = sorted(spans, key=lambda span: (span.start_ns or 0, -(span.end_ns or 0)))
     for span in spans:
         agent, tool = _AGENT.match(span.name), _tool(span)
-        if agent and agent["name"].strip() and agent["name"].strip() != speaking:
+        if span.name == "invocation":
+            speaking = ""
+        elif agent and agent["name"].strip() and agent["name"].strip() != speaking:
             speaking = agent["name"].strip()
             steps.append(AgentStep(name=speaking))
         elif tool:

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
+from howsure.dialects import reference_data
 from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.documents import UniqueIds, load_object
 from howsure.dialects.extras import KEY as UNKNOWN
 from howsure.dialects.extras import Extras, restore_unknown, separate_unknown
 from howsure.dialects.lines import open_file
 from howsure.dialects.problems import SchemaChecker, Spot, shown, unknown_fields
-from howsure.dialects.reference_data import LOOSE, TEXT
+from howsure.dialects.reference_data import LOOSE, TEXT, read_reference, reference_document, reference_faults
 from howsure.dialects.strict_json import BOM, Json, head_keys
 from howsure.dialects.test_set_scenarios import (
     FIELDS,
@@ -46,18 +48,22 @@ from howsure.model.expectation import (
     Criterion,
     Expectation,
     ExpectedCall,
+    FinalState,
     ForbiddenTools,
     Goal,
     Matching,
     MatchMode,
     ToolCalls,
+    Trajectory,
     text_id,
 )
 
 SINGLE_TURN, SCENARIO = "single_turn", "scenario"
+REFERENCE = "reference_data"
+"""The key, in `expected`, of what golden questions expect too."""
 HEADER = "test_set"
 """The metadata key with what the file says about the whole test set."""
-_KINDS = (Criteria, ToolCalls, ForbiddenTools, Goal)
+_KINDS = (Criteria, ToolCalls, ForbiddenTools, Goal, Trajectory, FinalState)
 BY_NAME = Matching(mode=MatchMode.SUPERSET, args=ArgumentMode.IGNORE)
 """How a tool that should be used is matched: called at least once, with any arguments."""
 
@@ -74,7 +80,7 @@ def entry_document(case: Case) -> Json:
         "type": kind,
         "name": case.name,
         "inputs": {**inputs, **({"state": case.state} if case.state else {}), **case.metadata.get("inputs", {})},
-        "expected": _expected_document(case.expectations),
+        "expected": _expected_document(case),
         "tags": list(case.tags),
     }
     if "priority" in case.labels:
@@ -93,13 +99,17 @@ def _inputs_document(case_input: Input) -> tuple[str, Json]:
             return SINGLE_TURN, {"message": turns[0]}
 
 
-def _expected_document(expectations: Iterable[Expectation]) -> Json:
+def _expected_document(case: Case) -> Json:
     document: Json = {"success_criteria": [], "should_use_tools": [], "should_not_use_tools": []}
-    for expectation in expectations:
+    by_name = _tools_by_name(case)
+    referred = [one for one in case.expectations if one is not by_name]
+    if reference := reference_document(referred, case.metadata.get(REFERENCE, {})):
+        document[REFERENCE] = reference
+    for expectation in case.expectations:
         match expectation:
             case Criteria(criteria=criteria):
                 document["success_criteria"] = [criterion.text for criterion in criteria]
-            case ToolCalls(expected=calls):
+            case ToolCalls(expected=calls) if expectation is by_name:
                 document["should_use_tools"] = [call.name for call in calls]
             case ForbiddenTools(names=names):
                 document["should_not_use_tools"] = list(names)
@@ -110,9 +120,23 @@ def _expected_document(expectations: Iterable[Expectation]) -> Json:
     return document
 
 
+def is_by_name(calls: ToolCalls) -> bool:
+    """Whether `should_use_tools` holds these calls: different names alone. Others stand in `reference_data`."""
+    names = {call.name for call in calls.expected}
+    plain = all(call == ExpectedCall(name=call.name) for call in calls.expected)
+    return plain and calls.match == BY_NAME and 0 < len(calls.expected) == len(names)
+
+
+def _tools_by_name(case: Case) -> ToolCalls | None:
+    calls = next((one for one in case.expectations if isinstance(one, ToolCalls)), None)
+    return calls if calls and is_by_name(calls) else None
+
+
 def unwritable(case: Case) -> Iterator[Reason]:
-    yield from foreign_expectations(case, _KINDS, "test-set")
-    yield from metadata_without_place(case, (HEADER, "inputs", UNKNOWN), "test-set")
+    by_name = _tools_by_name(case)
+    once = structs.replace(case, expectations=tuple(one for one in case.expectations if one is not by_name))
+    yield from foreign_expectations(once, _KINDS, "test-set")
+    yield from metadata_without_place(case, (HEADER, "inputs", REFERENCE, UNKNOWN), "test-set")
     yield from fields_without_place(case, ("profile", "tools", "recorded"), "test-set")
     kind, _ = _inputs_document(case.input)
     if case.labels != labels_of(kind, case.labels.get("priority")):
@@ -124,15 +148,10 @@ def unwritable(case: Case) -> Iterator[Reason]:
     if isinstance(case.input, Scenario):
         yield from unwritable_scenario(case.input)
     for expectation in case.expectations:
-        match expectation:
-            case Criteria(criteria=criteria):
-                if any(one != Criterion(id=text_id(one.text), text=one.text) for one in criteria):
-                    yield "expectations", "success criteria have a text, and no id, description or weight of their own"
-            case ToolCalls(expected=calls, match=match):
-                if match != BY_NAME or any(call != ExpectedCall(name=call.name) for call in calls):
-                    yield "expectations", "tools that should be used have a name, and no arguments or order"
-            case _:
-                continue
+        if isinstance(expectation, Criteria) and any(
+            one != Criterion(id=text_id(one.text), text=one.text) for one in expectation.criteria
+        ):
+            yield "expectations", "success criteria have a text, and no id, description or weight of their own"
 
 
 _NOT_RUN = {
@@ -169,6 +188,7 @@ _ENTRY: Json = {
                 "should_use_tools": _NAMES,
                 "should_not_use_tools": _NAMES,
                 "expected_outcome": LOOSE,
+                REFERENCE: reference_data.SCHEMA,
             },
         },
         "tags": {"type": "array", "items": TEXT},
@@ -220,6 +240,9 @@ class TestSetDialect(WatchedDialect):
             if isinstance(entry, dict):
                 problems += _contradictions(entry, spot)
                 problems += scenario_faults(entry.get("inputs"), spot.below("inputs"))
+                expected = entry.get("expected")
+                if isinstance(expected, dict) and REFERENCE in expected:
+                    problems += reference_faults(expected[REFERENCE], spot.below("expected"))
             sound = not any(problem.level is Level.ERROR for problem in problems)
             unknown = Extras({}, []) if sound and _is_plain(entry) else separate_unknown(entry, _ENTRY, spot)
             yield from problems
@@ -298,13 +321,18 @@ def _case(entry: Json, header: Json, unknown: Json) -> Case:
     metadata: Json = {HEADER: header} if header else {}
     if unused:
         metadata["inputs"] = unused
+    expected = entry.get("expected", {})
+    reference = read_reference(expected.get(REFERENCE, {}))
+    if reference.custom:
+        metadata[REFERENCE] = reference.custom
+    unknown = unknown | {f"/expected{pointer}": value for pointer, value in reference.unknown.items()}
     if unknown:
         metadata[UNKNOWN] = unknown
     return Case(
         id=entry["item_id"],
         name=entry.get("name", ""),
         input=SingleTurn(message=inputs["message"]) if single else scenario_of(inputs),
-        expectations=tuple(_expectations(entry.get("expected", {}))),
+        expectations=(*_expectations(expected), *reference.expectations),
         world=World.TEST_SET,
         tags=tuple(entry.get("tags", ())),
         labels=labels_of(entry["type"], entry.get("priority")),

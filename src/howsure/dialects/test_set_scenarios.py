@@ -77,7 +77,11 @@ def scenario_of(inputs: Mapping[str, Any]) -> Scenario:
         max_turns=MAX_TURNS if turns is None else int(turns),
         goal=inputs.get("goal") or "",
         facts=tuple(
-            Fact(name=fact["name"], value=_text(fact["value"]), asked_by=tuple(fact.get("asked_by", ())))
+            Fact(
+                name=fact["name"],
+                value=fact["value"] if isinstance(fact["value"], str) else json.dumps(fact["value"]),
+                asked_by=tuple(fact.get("asked_by", ())),
+            )
             for fact in facts
         ),
         plan=tuple(
@@ -85,10 +89,6 @@ def scenario_of(inputs: Mapping[str, Any]) -> Scenario:
             for step in (split_plan(plan) if isinstance(plan, str) else plan)
         ),
     )
-
-
-def _text(value: str | float) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def split_plan(text: str) -> list[str]:

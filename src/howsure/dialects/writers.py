@@ -26,6 +26,7 @@ Vouch = Callable[[Sequence[AnyRow], Sequence[bytes], int], bool]
 """Whether these rows and their lines, the first of which has this number, are certainly valid."""
 
 GROUP = 256
+NOT_WRITABLE = "write this case in another dialect, or leave the field out"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -139,13 +140,7 @@ def iter_writable(cases: Iterable[Case], path: Path, reasons: Callable[[Case], I
     problems: list[Problem] = []
     for case in cases:
         problems += [
-            Problem(
-                code="not-writable",
-                message=f"case {case.id!r}: {message}",
-                file=str(path),
-                field=field,
-                hint="write this case in another dialect, or leave the field out",
-            )
+            Spot(str(path), None, field).problem("not-writable", f"case {case.id!r}: {message}", hint=NOT_WRITABLE)
             for field, message in reasons(case)
         ]
         if not problems:

@@ -2,53 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from howsure.engine.candidates import CandidateRepeat, Rules
 from howsure.engine.converse import converse
-from howsure.errors import BudgetReached, CaseFailure, GraderFailed, TargetFailed, boundary
-from howsure.graders.base import Grader
+from howsure.engine.grade import Grading, grade
+from howsure.errors import BudgetReached, CaseFailure, PolicyFailed, TargetFailed, boundary
 from howsure.model.case import Case
 from howsure.model.result import BUDGET, Failure, Result
-from howsure.model.score import Grade, Unscored, UnscoredReason
-from howsure.model.transcript import Transcript
 from howsure.model.verdict import Decision, Verdict
+from howsure.users.attribution import spoiled_fault
 
 
 async def attempt(case: Case, candidate: CandidateRepeat, rules: Rules) -> Result:
     """What one candidate makes of one case. Whatever breaks inside becomes data; the other cases go on."""
     try:
         conversation = await converse(case, candidate)
+        transcript = conversation.transcript
+        if conversation.failure is not None or transcript is None:
+            failure = conversation.failure or TargetFailed("nothing was said")
+            measured = Grading()
+            if transcript is not None and transcript.spans:
+                measured = await grade(case, transcript, candidate, broken=True)
+            decision = Decision(verdict=Verdict.ERRORED, reasons=(str(failure),), grades=measured.grades)
+            return candidate.result(case, decision, transcript, (Failure.of(failure),))
+        grading = await grade(case, transcript, candidate)
     except BudgetReached as reached:
-        return candidate.result(case, out_of_budget(reached))
-    transcript = conversation.transcript
-    if conversation.failure is not None or transcript is None:
-        failure = conversation.failure or TargetFailed("nothing was said")
-        decision = Decision(verdict=Verdict.ERRORED, reasons=(str(failure),), grades=())
-        return candidate.result(case, decision, transcript=transcript, failures=(Failure.of(failure),))
-    grades: list[Grade] = []
-    failures: list[Failure] = []
-    for grader in candidate.selection.select(case):
-        outcome = await run_grader(grader, case, transcript)
-        if isinstance(outcome, BudgetReached):
-            return candidate.result(case, out_of_budget(outcome))
-        if isinstance(outcome, CaseFailure):
-            failures.append(Failure.of(outcome))
-            outcome = [Unscored(name=grader.name, why=UnscoredReason.ERROR, reason=str(outcome))]
-        grades += outcome
-    decision = rules.decide(case, grades)
-    return candidate.result(case, decision, transcript=conversation.timed, failures=tuple(failures))
+        # Not tried, or not to its end: the run can be resumed with more.
+        return candidate.result(case, Decision(verdict=Verdict.SKIPPED, reasons=(f"{BUDGET}: {reached}",), grades=()))
+    decision, broken = decide(case, grading, rules)
+    if spoiled := spoiled_fault(transcript):
+        # The conversation says nothing about the agent, whatever the grades are.
+        decision = Decision(verdict=Verdict.ERRORED, reasons=(spoiled.reason,), grades=decision.grades)
+    return candidate.result(case, decision, conversation.timed, (*grading.failures, *broken), grading.unchecked)
 
 
-def out_of_budget(reached: BudgetReached) -> Decision:
-    """Not tried, or not to its end: the run can be resumed with more."""
-    return Decision(verdict=Verdict.SKIPPED, reasons=(f"{BUDGET}: {reached}",), grades=())
-
-
-async def run_grader(grader: Grader, case: Case, transcript: Transcript) -> Sequence[Grade] | CaseFailure:
-    """The grades, or the failure that stands in their place."""
+def decide(case: Case, grading: Grading, rules: Rules) -> tuple[Decision, tuple[Failure, ...]]:
+    """The verdict; a policy that breaks makes this one case errored."""
     try:
-        with boundary(GraderFailed, f"grader {grader.name!r}"):
-            return await grader.grade(case, transcript)
+        with boundary(PolicyFailed, f"the pass rules of {case.world!r}"):
+            return rules.decide(case, grading.grades), ()
     except CaseFailure as failure:
-        return failure
+        decision = Decision(verdict=Verdict.ERRORED, reasons=(str(failure),), grades=grading.grades)
+        return decision, (Failure.of(failure),)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.errors import UnknownName
+from howsure.engine.unchecked import FieldCheck, declared, field_checks, kind_of_case
+from howsure.errors import CaseFailure, GraderFailed, UnknownName, boundary
 from howsure.graders.base import Grader
 from howsure.model.case import Case
-from howsure.model.result import Result
-from howsure.model.score import Grade
+from howsure.model.flag import Flag
+from howsure.model.result import Failure, Result
+from howsure.model.score import Grade, Score
+from howsure.model.transcript import Transcript
 from howsure.model.verdict import Decision, Normalization, Profile
 from howsure.policies.verdicts import Policy
 from howsure.targets.base import Target
@@ -27,23 +29,39 @@ class GraderSelection:
 
     def __init__(self, graders: Iterable[Grader]) -> None:
         self._graders = tuple(graders)
-        self._by_kind: dict[tuple[object, ...], tuple[Grader, ...]] = {}
+        self._by_kind: dict[tuple[object, ...], tuple[Sequence[Grader], Sequence[FieldCheck]]] = {}
 
     def select(self, case: Case) -> Sequence[Grader]:
         """The graders that want the case, in their order."""
-        kind = (case.world, case.recorded is None, *map(type, case.expectations))
-        candidates = self._by_kind.get(kind)
-        if candidates is None:
-            candidates = self._by_kind[kind] = tuple(each for each in self._graders if may_want(each, case))
-        return [grader for grader in candidates if grader.wants(case)]
+        return self.choose(case)[0]
+
+    def choose(self, case: Case, *, spans: bool = False) -> tuple[Sequence[Grader], Sequence[FieldCheck]]:
+        """The graders that want the case, and what it expects that none of them checks. `spans`: the conversation has
+        spans, which graders with `measures_spans` measure."""
+        kind = kind_of_case(case)
+        known = self._by_kind.get(kind)
+        if known is None:
+            selected = [each for each in self._graders if may_want(each, case)]
+            known = self._by_kind[kind] = selected, field_checks(case, selected)
+        able, checks = known
+        try:
+            with boundary(GraderFailed, "graders"):
+                wanting = [
+                    each for each in able if each.wants(case) or (spans and getattr(each, "measures_spans", False))
+                ]
+        except CaseFailure:
+            for each in able:
+                with boundary(GraderFailed, f"grader {each.name!r}, asked whether it wants the case {case.id!r}"):
+                    each.wants(case)
+            raise
+        return wanting, [check for check in checks if not any(grader in wanting for grader in check.graders)]
 
 
 def may_want(grader: Grader, case: Case) -> bool:
     """False if the declared conditions of the grader exclude the case."""
-    # Conditions belong to the `wants` in the same class: a subclass that overrides it must declare its own.
-    declared: Mapping[str, Any] = next((vars(kind) for kind in type(grader).__mro__ if "wants" in vars(kind)), {})
-    kinds, worlds = declared.get("only_with"), declared.get("only_in")
-    if worlds is not None and case.world not in worlds and not (declared.get("or_recorded") and case.recorded):
+    conditions = declared(grader)
+    kinds, worlds = conditions.get("only_with"), conditions.get("only_in")
+    if worlds is not None and case.world not in worlds and not (conditions.get("or_recorded") and case.recorded):
         return False
     return kinds is None or any(isinstance(expected, kinds) for expected in case.expectations)
 
@@ -58,7 +76,7 @@ class TimeLimits(Struct, frozen=True, kw_only=True):
 class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
     """One candidate in one repeat: the target, who plays the user, and who grades. Every case is tried with every one.
     `replays`: how often a conversation that the simulated user spoiled is played again. `stopwatch`: a clock, in
-    seconds."""
+    seconds. `case_flags`: what is to be said of a case itself, such as a document that nobody could read."""
 
     target: Target
     graders: Sequence[Grader]
@@ -68,6 +86,7 @@ class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
     limits: TimeLimits = TimeLimits()
     replays: int = 0
     stopwatch: Callable[[], float] = perf_counter
+    case_flags: Callable[[Case], Iterable[Flag]] = lambda case: ()
 
     @cached_property
     def target_name(self) -> str:
@@ -81,7 +100,19 @@ class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
     def selection(self) -> GraderSelection:
         return GraderSelection(self.graders)
 
-    def result(self, case: Case, decision: Decision, **rest: Any) -> Result:
+    def result(
+        self,
+        case: Case,
+        decision: Decision,
+        transcript: Transcript | None = None,
+        failures: tuple[Failure, ...] = (),
+        unchecked: Sequence[FieldCheck] = (),
+    ) -> Result:
+        """The result, with the flags of what the target and the graders noticed, and of what nobody checked."""
+        noticed = (*self.case_flags(case), *(transcript.flags if transcript else ()))
+        flagged = (each for each in decision.grades if isinstance(each, Score) and each.flag)
+        graded = (Flag(score.flag, score.reason) for score in flagged)
+        not_checked = (check.flag for check in unchecked)
         return Result(
             case=case,
             verdict=decision.verdict,
@@ -89,7 +120,9 @@ class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
             grades=decision.grades,
             candidate=self.candidate,
             repeat=self.repeat,
-            **rest,
+            transcript=transcript,
+            failures=failures,
+            flags=tuple(dict.fromkeys((*noticed, *graded, *not_checked))),
         )
 
 

@@ -15,6 +15,7 @@ from howsure.model.case import Case, Scenario
 from howsure.model.simulation import Ending, Simulation, UserMistake
 from howsure.model.transcript import Message, Role, Transcript, Usage
 from howsure.targets.base import Closing, FinishedSession, Reply, Session
+from howsure.targets.turns import sum_usage
 from howsure.users.base import User, UserExit, UserMessage, UserMove
 from howsure.users.fidelity import find_mistakes
 
@@ -32,6 +33,8 @@ def assemble_transcript(replies: Sequence[tuple[str, Reply]], closing: Closing) 
         state=closing.state,
         spans=closing.spans,
         usage=total_usage(reply.usage for _, reply in replies),
+        flags=tuple(dict.fromkeys(flag for _, reply in replies for flag in reply.flags)),
+        sent=next((reply.sent for _, reply in replies if reply.sent), None),
     )
 
 
@@ -48,26 +51,12 @@ def final_answer(messages: Sequence[Message]) -> str:
 def total_usage(usages: Iterable[Usage | None]) -> Usage | None:
     """The sum of what is known; None where nothing is, and an amount that one turn does not know stays unknown."""
     known = [usage for usage in usages if usage is not None]
-    if len(known) < 2:
-        return known[0] if known else None
-    return Usage(
-        prompt_tokens=_sum([usage.prompt_tokens for usage in known]),
-        completion_tokens=_sum([usage.completion_tokens for usage in known]),
-        cached_tokens=_sum([usage.cached_tokens for usage in known]),
-        thinking_tokens=_sum([usage.thinking_tokens for usage in known]),
-        cost_usd=_money([usage.cost_usd for usage in known]),
-    )
-
-
-def _sum(amounts: list[int | None]) -> int | None:
-    return None if any(amount is None for amount in amounts) else sum(amount or 0 for amount in amounts)
-
-
-def _money(amounts: list[float | None]) -> float | None:
-    return None if any(amount is None for amount in amounts) else sum(amount or 0.0 for amount in amounts)
+    return sum_usage(known) if known else None
 
 
 T = TypeVar("T")
+CLOSING_SECONDS = 10.0
+"""How long a session that broke may take to be closed."""
 
 
 class Conversation(Struct, frozen=True):
@@ -87,12 +76,6 @@ class Conversation(Struct, frozen=True):
             return self.transcript
         return replace(self.transcript, duration_ms=self.took_ms)
 
-    @property
-    def spoiled(self) -> bool:
-        """Whether the simulated user made it useless."""
-        played = self.transcript.simulation if self.transcript else None
-        return played is not None and played.spoiled and self.failure is None
-
 
 async def converse(case: Case, candidate: CandidateRepeat) -> Conversation:
     """Everything said and done. A conversation that the simulated user spoiled is played again, as often as `replays`
@@ -101,7 +84,8 @@ async def converse(case: Case, candidate: CandidateRepeat) -> Conversation:
     while True:
         conversation = await _converse_once(case, candidate, len(discarded) + 1)
         simulation = conversation.transcript.simulation if conversation.transcript else None
-        if simulation is None or not conversation.spoiled or len(discarded) >= candidate.replays:
+        spoiled = simulation is not None and simulation.spoiled and conversation.failure is None
+        if simulation is None or not spoiled or len(discarded) >= candidate.replays:
             break
         discarded.append(simulation.slips)
     if not discarded or conversation.transcript is None or simulation is None:
@@ -116,7 +100,7 @@ async def _converse_once(case: Case, candidate: CandidateRepeat, attempt: int) -
     try:
         session = await _in_time(_open(case, candidate), limits.turn_seconds, candidate, "no session was opened")
         if isinstance(session, FinishedSession):
-            return Conversation(session.transcript)
+            return Conversation(session.transcript, TargetFailed(session.failure) if session.failure else None)
         ongoing = OngoingConversation(case, candidate)
         playing = ongoing.play(session, attempt)
         await _in_time(playing, limits.case_seconds, candidate, "the conversation was not over")
@@ -206,7 +190,7 @@ class OngoingConversation:
         """The first failure is the one to report; closing after it must not hide it, nor hold it up."""
         try:
             with boundary(TargetFailed, "close"):
-                self._closing = await _in_time(_closed(session), CLOSING_SECONDS, self._candidate, "it was not closed")
+                self._closing = await _in_time(session.close(), CLOSING_SECONDS, self._candidate, "it was not closed")
         except CaseFailure:
             return
 
@@ -218,11 +202,3 @@ class OngoingConversation:
         mistakes = find_mistakes(scenario, transcript.messages, exit.ending)
         simulation = Simulation(user=self._candidate.users.name, ending=exit.ending, reason=exit.reason, slips=mistakes)
         return replace(transcript, simulation=simulation)
-
-
-CLOSING_SECONDS = 10.0
-"""How long a session that broke may take to be closed."""
-
-
-async def _closed(session: Session) -> Closing:
-    return await session.close()

@@ -96,16 +96,15 @@ async def _work(attempts: Iterator[Attempt], rules: Rules, outbox: Outbox, concu
             result = await attempt(next_.case, next_.candidate, rules)
             took = (clock() - started).total_seconds() * 1000
             result = replace(result, position=next_.position, created_at=started, duration_ms=took)
-            await outbox.put(with_fault(result) if isinstance(next_.case.input, Scenario) else result)
+            if isinstance(next_.case.input, Scenario):
+                # Who is answerable, where a simulated conversation did not pass.
+                fault = find_fault(result.verdict, result.transcript, result.grades, result.failures)
+                result = replace(result, fault=fault)
+            await outbox.put(result)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(max(1, concurrency)):
             group.create_task(worker())
-
-
-def with_fault(result: Result) -> Result:
-    """With the one who is answerable, where a simulated conversation did not pass."""
-    return replace(result, fault=find_fault(result.verdict, result.transcript, result.grades, result.failures))
 
 
 def _first(error: BaseException) -> BaseException:

@@ -9,8 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 from msgspec import Struct, field
 
 from howsure.judges.base import Judge
+from howsure.judges.dataset_policies import POLICIES
 from howsure.model.agent import Agent
 from howsure.model.case import Case
+from howsure.model.dataset_policy import DatasetPolicy
 from howsure.model.rubric import Rubric
 from howsure.model.score import Grade
 from howsure.model.transcript import Transcript
@@ -30,7 +32,8 @@ class Grader(Protocol):
 
 class GraderContext(Struct, frozen=True, kw_only=True):
     """What a run offers its graders. `contracts` are JSON Schemas by name. `now` is the clock from which ages are
-    counted. `marks` gives the pass mark that a profile sets for a case and a grader."""
+    counted. `marks` gives the pass mark that a profile sets for a case and a grader. `policies` say how the questions
+    of a dataset are judged, by their id. `named` are the graders that the run asks for by name."""
 
     judge: Judge | None = None
     rubric: Rubric | None = None
@@ -38,6 +41,8 @@ class GraderContext(Struct, frozen=True, kw_only=True):
     contracts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     now: Callable[[], datetime] | None = None
     marks: Callable[[Case, str], float | None] | None = None
+    policies: Mapping[str, DatasetPolicy] = field(default_factory=lambda: POLICIES)
+    named: frozenset[str] = frozenset()
 
 
 @runtime_checkable

@@ -9,15 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 from unicodedata import normalize
 
-from howsure.graders.choice_options import FILLER, ChoiceOptions, ChoiceReading, ChosenOptions, UnclearChoice
+from howsure.graders.choice_options import (
+    CONTRADICTORY,
+    FILLER,
+    NO_CHOICE,
+    NOTHING_READ,
+    ChoiceOptions,
+    ChoiceReading,
+    ChosenOptions,
+    UnclearChoice,
+)
 from howsure.graders.choice_statements import is_json_object, read_json, read_statements
 from howsure.graders.expectations import expects, grade_each
 from howsure.matching.text import words
 from howsure.model.case import Case
 from howsure.model.expectation import Choice, CorrectChoice
-from howsure.model.score import Grade, Score, Unscored, UnscoredReason
+from howsure.model.score import UNIT, Grade, Score
 from howsure.model.transcript import Transcript
 
 _MOST_ANSWER_SHOWN = 500
@@ -69,7 +79,10 @@ def search_choice(answer: str, options: ChoiceOptions) -> ChoiceReading | None:
         reading = read_sign(text, options)
         if reading is not None:
             return reading
-    return UnclearChoice("no choice can be read from the answer")
+    named = options.named_anywhere(text)
+    if len(named) > 1:
+        return UnclearChoice(f"several choices are named ({', '.join(named)}) and none is stated")
+    return UnclearChoice(NOTHING_READ, NO_CHOICE)
 
 
 def visible_text(answer: str) -> str:
@@ -90,7 +103,7 @@ def _read_whole(text: str, options: ChoiceOptions) -> ChoiceReading | None:
     if known is not None:
         if by_text is None or by_text == ChosenOptions((known,)):
             return ChosenOptions((known,))
-        return UnclearChoice(f"{text!r} is the id of one choice and the text of another")
+        return UnclearChoice(f"{text!r} is the id of one choice and the text of another", CONTRADICTORY)
     ids = _read_id_with_own_text(text, options) or options.read_run(text) or _read_list_of_options(text, options)
     return by_text or ids or read_json(text, options)
 
@@ -188,9 +201,11 @@ _WEAK_SIGNS: tuple[Callable[[str, ChoiceOptions], ChoiceReading | None], ...] = 
 
 
 class ChoiceGrader:
-    """An empty answer is wrong. An answer whose choice is unclear is an error, never a guess."""
+    """An answer whose choice is unclear is wrong, like an empty one. Its flag says in what way: it names no choice,
+    several, or contradicts itself."""
 
     name = "choice"
+    scale = UNIT
     only_with = (CorrectChoice,)
 
     def wants(self, case: Case) -> bool:
@@ -199,22 +214,19 @@ class ChoiceGrader:
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         return grade_each(case, CorrectChoice, lambda question: self._grade_question(question, transcript.answer))
 
-    def _grade_question(self, question: CorrectChoice, answer: str) -> Grade:
+    def _grade_question(self, question: CorrectChoice, answer: str) -> Score:
         reading = read_choice(answer, question.choices)
-        correct = list(question.correct)
+        chosen = list(reading.ids) if isinstance(reading, ChosenOptions) else []
+        right = isinstance(reading, ChosenOptions) and set(chosen) == set(question.correct)
+        flag = "" if chosen else NO_CHOICE
+        details: dict[str, Any] = {"chosen": chosen, "correct": list(question.correct)}
         if isinstance(reading, UnclearChoice):
-            details = {"correct": correct, "answer": answer[:_MOST_ANSWER_SHOWN]}
-            return Unscored(
-                name=self.name, why=UnscoredReason.ERROR, reason=reading.reason, pass_mark=1.0, details=details
-            )
-        chosen = [] if reading is None else list(reading.ids)
-        right = set(chosen) == set(correct) and reading is not None
-        named = " and ".join(chosen) or "nothing"
-        reason = f"chose {named}, which is correct" if right else f"chose {named}; correct is {' and '.join(correct)}"
-        return Score(
-            name=self.name,
-            value=1.0 if right else 0.0,
-            pass_mark=1.0,
-            reason="the answer is empty" if reading is None else reason,
-            details={"chosen": chosen, "correct": correct},
-        )
+            reason, flag = reading.reason, reading.kind
+            details["answer"] = answer[:_MOST_ANSWER_SHOWN]
+        elif reading is None:
+            reason = "the answer is empty"
+        else:
+            named = " and ".join(chosen) or "nothing"
+            correct = "which is correct" if right else f"correct is {' and '.join(question.correct)}"
+            reason = f"chose {named}{',' if right else ';'} {correct}"
+        return Score(name=self.name, value=float(right), pass_mark=1.0, reason=reason, flag=flag, details=details)

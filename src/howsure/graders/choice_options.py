@@ -174,10 +174,18 @@ class ChosenOptions(Struct, frozen=True):
     ids: tuple[str, ...]
 
 
+NO_CHOICE = "no_choice"
+SEVERAL = "several_choices"
+CONTRADICTORY = "contradictory_choice"
+"""The kinds of flags: the answer names none, hesitates between several, or contradicts itself."""
+NOTHING_READ = "no choice could be read"
+
+
 class UnclearChoice(Struct, frozen=True):
-    """Why the choice of an answer is unclear."""
+    """Why the choice of an answer is unclear, and the kind of flag that the result gets for it."""
 
     reason: str
+    kind: str = SEVERAL
 
 
 ChoiceReading = ChosenOptions | UnclearChoice
@@ -310,6 +318,12 @@ class ChoiceOptions:
         rest = text[named.end :].partition("\n")[0]
         if named.alternatives:
             return UnclearChoice(f"the answer is {' or '.join(named.ids)}")
+        if len(named.ids) == 1:
+            # "D. A" is D where "A" is the text of D.
+            if (quoted := _text_key(rest)) and named.ids[0] in self.by_text.get(quoted, ()):
+                return self.chosen(named.ids)
+            if other := self._text_of_another(named.ids[0], text[named.start :], rest):
+                return UnclearChoice(f"the answer names {named.ids[0]}, but has the text of {other}", CONTRADICTORY)
         if _HESITATES.match(rest) or self.id_of(rest.strip(" .-–—>→⇒")) not in (None, *named.ids):
             return UnclearChoice(f"the answer is {' and '.join(named.ids)}, or something else")
         others = [other["id"] for other in self.mentions(rest) if self.id_of(other["id"]) not in named.ids]
@@ -317,12 +331,7 @@ class ChoiceOptions:
             return UnclearChoice("the answer spreads percentages over several choices")
         if others and _DOUBTS.match(rest):
             return UnclearChoice(f"the answer is {' and '.join(named.ids)}, or {others[0]}")
-        if len(named.ids) > 1:
-            return self._settle_several(text, named, rest)
-        other = self._text_of_another(named.ids[0], text[named.start :], rest)
-        if other:
-            return UnclearChoice(f"the answer names {named.ids[0]}, but has the text of {other}")
-        return self.chosen(named.ids)
+        return self.chosen(named.ids) if len(named.ids) == 1 else self._settle_several(text, named, rest)
 
     def _settle_several(self, text: str, named: IdMatch, rest: str) -> ChoiceReading:
         """Several ids. "A and B", or "both A and B", may also be the text of D."""
@@ -355,6 +364,16 @@ class ChoiceOptions:
         """The ids in a text that are written as in the question and are not words of a sentence."""
         matches = self.id_pattern.finditer(text)
         return [match for match in matches if match["id"] in self.ids and not self._is_word(text, match)]
+
+    def named_anywhere(self, text: str) -> list[str]:
+        """The ids that a text names anywhere, each once. Beside another id, "A" is no word: "A or B"."""
+        named = dict.fromkeys(match["id"] for match in self.mentions(text))
+        for match in self.id_pattern.finditer(text):
+            separator = self._separator.match(text, match.end())
+            following = self.id_pattern.match(text, separator.end()) if separator else None
+            if following and {match["id"], following["id"]} <= set(self.ids):
+                named |= dict.fromkeys((match["id"], following["id"]))
+        return [each for each in self.ids if each in named]
 
     def _is_word(self, text: str, match: re.Match[str]) -> bool:
         """Whether a match is a word of the sentence: "A contract", "I think", "a"."""
@@ -397,7 +416,8 @@ class ChoiceOptions:
         token = match["token"]
         if self.id_of(token) is not None or token.isdecimal() != self.ids[0].isdecimal():
             return None
-        return UnclearChoice(f"{token!r} is not one of the choices ({', '.join(self.ids)})")
+        known = ", ".join(self.ids)
+        return UnclearChoice(f"{NOTHING_READ}: {token!r} is not one of the choices ({known})", NO_CHOICE)
 
     def nothing_but_ids(self, text: str) -> bool:
         named = self.ids_at(text, skip_lead(text))

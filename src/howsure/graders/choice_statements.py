@@ -14,11 +14,14 @@ from msgspec import Struct
 from howsure.graders.choice_options import (
     CHOOSING,
     CONDITION,
+    CONTRADICTORY,
     CORRECTION,
     FINAL,
     JSON_KEYS,
     LINK,
     MIDDLE,
+    NO_CHOICE,
+    NOTHING_READ,
     OPTION,
     REASON,
     RIGHT,
@@ -102,7 +105,7 @@ def _read_list(values: list[Any], options: ChoiceOptions) -> ChoiceReading | Non
     for value in values:
         reading = read_value(value, options)
         if not isinstance(reading, ChosenOptions):
-            return reading or UnclearChoice(f"{value!r} names no choice")
+            return reading or UnclearChoice(f"{NOTHING_READ}: {value!r} names none", NO_CHOICE)
         ids += reading.ids
     return options.chosen(ids)
 
@@ -118,9 +121,9 @@ def _read_object(pairs: _Pairs, options: ChoiceOptions) -> ChoiceReading | None:
         return read_value(ids[0], options) if len(ids) == 1 else None
     readings = [reading for _, value in named if (reading := read_value(value, options)) is not None]
     if len(set(readings)) > 1:
-        return UnclearChoice("the JSON gives two different answers")
+        return UnclearChoice("the JSON gives two different answers", CONTRADICTORY)
     if not readings and any(isinstance(value, _Pairs) and value for _, value in named):
-        return UnclearChoice("the object under the answer in the JSON names no choice")
+        return UnclearChoice(f"{NOTHING_READ}: the object under the answer in the JSON names none", NO_CHOICE)
     return readings[0] if readings else None
 
 
@@ -188,12 +191,13 @@ def read_statements(text: str, options: ChoiceOptions) -> ChoiceReading | None:
     before = counting[-2] if len(counting) > 1 else last
     is_apart = before.end <= last.start
     if before.reading != last.reading and is_apart and _NOTHING_BETWEEN.fullmatch(text, before.end, last.start):
-        return UnclearChoice("the answer ends in two different statements, one right after the other")
+        reason = "the answer ends in two different statements, one right after the other"
+        return UnclearChoice(reason, CONTRADICTORY)
     taken_back = _CORRECTION.search(text, last.start)
     if taken_back and not isinstance(last.reading, UnclearChoice):
         later = {options.id_of(match["id"]) for match in options.mentions(text[taken_back.end() :])}
         if later - set(last.reading.ids):
-            return UnclearChoice("the answer takes back what it stated and does not state it anew")
+            return UnclearChoice("the answer takes back what it stated and does not state it anew", CONTRADICTORY)
     return last.reading
 
 

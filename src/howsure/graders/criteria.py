@@ -5,15 +5,18 @@ among the details, and a policy whose profile says `min_max` takes that one."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from math import fsum
 from sys import float_info
 from typing import Any
 
-from howsure.graders.judged_grader import PartsGrader
+from howsure.graders.judged_grader import PartsGrader, Read
+from howsure.judges.dataset_policies import dataset_policy
 from howsure.judges.panels import PassMark
 from howsure.judges.replies import read_check, read_rating
 from howsure.judges.rulings import Check, NotApplicable, Rating
 from howsure.model.case import Case
+from howsure.model.dataset_policy import CriterionStyle
 from howsure.model.expectation import Criteria, Criterion, WeightedCriteria
 from howsure.model.score import UNIT, Direction, Grade, Part, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Normalization
@@ -67,6 +70,11 @@ class WeightedCriteriaGrader(PartsGrader):
 
     def read(self, content: Any) -> Rating | NotApplicable:
         return read_rating(content, UNIT)
+
+    def reader(self, case: Case) -> Read:
+        """A dataset whose criteria are binary allows nothing between 0 and 1."""
+        binary = dataset_policy(case, self.context.policies).criteria is CriterionStyle.BINARY
+        return partial(read_rating, scale=UNIT, whole=True) if binary else self.read
 
     def whole(self, scores: Sequence[Score], parts: Sequence[Grade]) -> Score | Unscored:
         weighted = [(score.part.weight or 0.0, score.value) for score in scores if score.part]

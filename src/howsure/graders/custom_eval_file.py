@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from howsure.graders.eval_files import FieldPath, FileProblems, did_you_mean, read_yaml, short_json
-from howsure.graders.templates import KNOWN, MISSING, is_source, placeholders
+from howsure.graders.templates import KNOWN, MISSING, is_source, offers_not_applicable, placeholders
 from howsure.judges.panels import PassMark
 from howsure.model.case import World
 from howsure.model.score import Direction, Scale
@@ -33,13 +33,15 @@ class EvalOutput(Struct, frozen=True, kw_only=True):
 
 
 class EvalSpec(Struct, frozen=True, kw_only=True):
-    """One eval as its file declares it. No `worlds` means all worlds. `filters` are labels and their allowed values."""
+    """One eval as its file declares it. `may_not_apply`: the judge may answer "N/A". No `worlds` means all worlds.
+    `filters` are labels and their allowed values."""
 
     name: str
     template: str
     inputs: Mapping[str, EvalInput]
     scale: Scale
     whole: bool = False
+    may_not_apply: bool = False
     mark: PassMark = PassMark()
     description: str = ""
     worlds: tuple[str, ...] = ()
@@ -51,7 +53,7 @@ EVALS = "evals"
 WORLDS = (World.EXPLAIN, World.GOLDEN, World.TEST_SET, World.LEGAL, World.PLAIN)
 FIELDS = (
     *("name", "description", "instructions", "template", "inputs", "scale", "pass_mark", "direction"),
-    *("worlds", "filters", "output"),
+    *("worlds", "filters", "output", "may_not_apply"),
 )
 _SCALE = ("min", "max", "integer")
 _INPUT = ("source", "default")
@@ -132,6 +134,7 @@ class _EvalReader:
             inputs=inputs,
             scale=scale,
             whole=whole,
+            may_not_apply=self._may_not_apply(template),
             mark=mark,
             worlds=worlds,
             filters=filters,
@@ -254,6 +257,13 @@ class _EvalReader:
             hint = "set `direction` to higher or lower, or remove the mark"
             self._add("bad-mark", ("pass_mark",), message, found=short_json(mark), hint=hint)
         return PassMark(mark, direction)
+
+    def _may_not_apply(self, question: str) -> bool:
+        """As the file says; else whether the question itself offers it."""
+        declared = self._fields.get("may_not_apply")
+        if declared is not None and not isinstance(declared, bool):
+            self._add_wrong_type(("may_not_apply",), "true or false", declared)
+        return offers_not_applicable(question) if declared is None else declared is True
 
     def _worlds(self) -> tuple[str, ...]:
         declared = self._fields.get("worlds") or []

@@ -62,6 +62,7 @@ class CustomEval(PromptedEval):
         self.spec = spec
         self.name = spec.name
         self.scale = spec.scale
+        self.may_not_apply = spec.may_not_apply
         self.mark = spec.mark
 
     def wants(self, case: Case) -> bool:
@@ -75,8 +76,10 @@ class CustomEval(PromptedEval):
         texts = {
             name: json_text(self._input_value(name, declared, material)) for name, declared in self.spec.inputs.items()
         }
-        output = self.spec.output
-        closing = reply_form(self.scale, whole=self.spec.whole, score=output.score, reason=output.reason)
+        spec, output = self.spec, self.spec.output
+        closing = reply_form(
+            spec.scale, whole=spec.whole, may_not_apply=spec.may_not_apply, score=output.score, reason=output.reason
+        )
         return build_question(self.spec.template, texts, closing)
 
     def read(self, content: Any) -> Rating | NotApplicable:

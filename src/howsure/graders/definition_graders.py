@@ -17,7 +17,15 @@ from howsure.graders.base import BindableGrader
 from howsure.graders.custom_evals import MissingInput, PromptedEval
 from howsure.graders.definitions import SUPPLIED, ColumnTemplate, MappedColumn, MetricDefinition, Warn, read_definitions
 from howsure.graders.golden_evals import MULTI_TURN, SINGLE_TURN, turn_count
-from howsure.graders.templates import MISSING, SOURCES, SourceMaterial, build_question, placeholders, reply_form
+from howsure.graders.templates import (
+    MISSING,
+    SOURCES,
+    SourceMaterial,
+    build_question,
+    offers_not_applicable,
+    placeholders,
+    reply_form,
+)
 from howsure.judges.base import Question
 from howsure.judges.judge_prompts import judge_messages
 from howsure.judges.replies import read_rating, read_share
@@ -183,6 +191,7 @@ class DefinedEval(PromptedEval):
         self.definition = definition
         self.name = definition.name
         self.scale = definition.scale
+        self.may_not_apply = offers_not_applicable(self._question)
 
     def wants(self, case: Case) -> bool:
         return _is_for(self.definition, case)
@@ -194,8 +203,14 @@ class DefinedEval(PromptedEval):
         # A template names the columns it needs. Without one, the judge sees every mapped column.
         names = placeholders(text) if definition.template else dict.fromkeys((*SUPPLIED, *definition.mapping))
         texts = {name: self._text(name, columns) for name in names}
-        question = "\n\n".join(part for part in (definition.guidelines, text) if part)
-        return build_question(question, texts, reply_form(self.scale, whole=False))
+        closing = reply_form(self.scale, whole=False, may_not_apply=self.may_not_apply)
+        return build_question(self._question, texts, closing)
+
+    @property
+    def _question(self) -> str:
+        """The guidelines, then the words of the definition. "N/A" can be read where they offer it."""
+        definition = self.definition
+        return "\n\n".join(filter(None, (definition.guidelines, definition.template or definition.question)))
 
     def read(self, content: Any) -> Rating | NotApplicable:
         return read_rating(content, self.scale)
@@ -232,6 +247,7 @@ class ManagedEval(PromptedEval):
     def __init__(self, definition: MetricDefinition) -> None:
         self.definition = definition
         self.name = definition.name
+        self.may_not_apply = offers_not_applicable(definition.guidelines)
 
     def wants(self, case: Case) -> bool:
         return _is_for(self.definition, case)

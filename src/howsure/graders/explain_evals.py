@@ -89,6 +89,7 @@ class LibraryEval(ExplainEval, OptionalJudgedGrader):
     """One of the six optional evals, for any case that the judge covers."""
 
     needed = False
+    verifies = ()
 
     def wants(self, case: Case) -> bool:
         return self.judge_covers(case)

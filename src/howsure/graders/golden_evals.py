@@ -13,12 +13,19 @@ from howsure.judges.base import SelectiveJudge
 from howsure.judges.replies import read_rating, read_share
 from howsure.judges.rulings import Ruling
 from howsure.model.case import Case, World, user_turns
+from howsure.model.expectation import Expectation, FinalState, ReferenceAnswer, ToolCalls, Trajectory
 from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, UnscoredReason
 from howsure.model.transcript import Role, Transcript
 from howsure.policies.worlds import JUDGED_SHARES, JUDGED_TO_FIVE
 
 MULTI_TURN = "multi_turn_"
 SINGLE_TURN = "the conversation has a single turn"
+_VERIFIED: dict[str, tuple[type[Expectation], ...]] = {
+    "tool_usage_accuracy_judged": (ToolCalls,),
+    "trajectory_accuracy_judged": (Trajectory,),
+    "state_management_fidelity_judged": (FinalState,),
+    "response_correctness": (ReferenceAnswer,),
+}
 
 
 class OptionalJudgedGrader(WholeCaseGrader):
@@ -45,6 +52,7 @@ class GoldenJudgedGrader(OptionalJudgedGrader):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.verifies = _VERIFIED.get(name, ())
 
     def wants(self, case: Case) -> bool:
         return case.world == World.GOLDEN and self.judge_covers(case)
@@ -54,6 +62,7 @@ class RatedToFive(GoldenJudgedGrader):
     """A rating from 0 to 5."""
 
     scale = ZERO_TO_FIVE
+    may_not_apply = True
 
     def read(self, content: Any) -> Ruling:
         return read_rating(content, ZERO_TO_FIVE)

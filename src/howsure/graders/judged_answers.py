@@ -16,7 +16,8 @@ from howsure.judges.dataset_policies import dataset_policy
 from howsure.judges.panels import PassMark
 from howsure.judges.replies import read_check, read_rating
 from howsure.judges.rulings import Check, NotApplicable, Rating
-from howsure.model.case import Case, World
+from howsure.model.case import Case, Scenario, World
+from howsure.model.dataset_policy import PassWinner
 from howsure.model.expectation import Criteria, Goal, ReferenceAnswer, WeightedCriteria
 from howsure.model.score import UNIT, Grade, Score
 from howsure.model.transcript import Transcript
@@ -41,9 +42,14 @@ class ReferenceAnswerGrader(WholeCaseGrader):
     def read(self, content: Any) -> Rating | NotApplicable:
         return read_rating(content, UNIT)
 
+    def pass_winner(self, case: Case) -> PassWinner | None:
+        return dataset_policy(case, self.context.policies).pass_wins
+
     async def grade(self, case: Case, transcript: Transcript) -> list[Grade]:
         grade = await self.ask_judge(case, transcript, self.read)
-        if isinstance(grade, Score) and dataset_policy(case).quantised:
+        if isinstance(grade, Score) and grade.stated_pass is not None:
+            grade = replace(grade, details={**grade.details, "pass_wins": PassWinner.JUDGE.value})
+        if isinstance(grade, Score) and dataset_policy(case, self.context.policies).quantised:
             value = float(Decimal(repr(grade.value)).quantize(_STEP, ROUND_HALF_UP))
             details = {**grade.details, "judged": grade.value, "quantised_to": float(_STEP)}
             grade = replace(grade, value=value, details=details)
@@ -58,7 +64,8 @@ class ExpectedOutcomeGrader(WholeCaseGrader):
     only_with = (Goal,)
 
     def wants(self, case: Case) -> bool:
-        return case.world == World.TEST_SET and expects(case, Goal)
+        played = case.world == World.TEST_SET or isinstance(case.input, Scenario)
+        return played and case.world != World.EXPLAIN and expects(case, Goal)
 
     def read(self, content: Any) -> Check | NotApplicable:
         return read_check(content)

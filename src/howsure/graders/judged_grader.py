@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from typing import Any, Self
 
+from msgspec.structs import replace
+
 from howsure.errors import JudgeFailed
 from howsure.graders.base import GraderContext
 from howsure.judges.base import Judge, Question, voting_procedure
@@ -16,8 +18,9 @@ from howsure.judges.batches import CriteriaBatch, require_ruling
 from howsure.judges.conversations import find_missing_quotes, note_missing_quotes
 from howsure.judges.panels import PassMark, ask_panel
 from howsure.judges.replies import ask_until_readable
-from howsure.judges.rulings import NotApplicable, Ruling
+from howsure.judges.rulings import NotApplicable, Rating, Ruling, UnparsableReply
 from howsure.model.case import Case
+from howsure.model.dataset_policy import PassWinner
 from howsure.model.score import FREE, UNIT, Grade, Part, Scale, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
 from howsure.policies.verdicts import NEEDS_A_JUDGE
@@ -29,10 +32,11 @@ Read = Callable[[Any], Ruling]
 
 class JudgedGrader:
     """A grader that asks a judge. Before `bind` it has none. `needed`: a pass rule needs its grades. If it is False, a
-    grade without a value and without a mark does not gate."""
+    grade without a value and without a mark does not gate. `may_not_apply`: its question offers "n/a" as an answer."""
 
     name: str = ""
     needed: bool = True
+    may_not_apply: bool = False
     scale: Scale = UNIT
     mark: PassMark = PassMark()
     judge: Judge | None = None
@@ -43,6 +47,10 @@ class JudgedGrader:
         bound.judge = context.judge
         bound.context = context
         return bound
+
+    def asks_about(self, case: Case) -> Iterable[Part | None]:
+        """What it asks the judge: about the whole case (None), or about each of these."""
+        return [None]
 
     async def ask_judge(
         self,
@@ -66,17 +74,19 @@ class JudgedGrader:
             part=part,
             agent=self.context.agent,
             rubric=self.context.rubric,
+            policies=self.context.policies,
             prompt=prompt,
             batch=batch,
         )
+        # For a whole case, a mark set by the profile wins.
+        chosen = self.context.marks(case, self.name) if part is None and self.context.marks else None
+        final_mark = mark if chosen is None else PassMark(chosen, mark.direction)
+        read = self.read_strictly(read, case, final_mark if part is None else PassMark())
         try:
             procedure = voting_procedure(self.judge, question)
             if procedure is None:
                 ruling, reply = await ask_until_readable(self.judge, question, read)
             else:
-                # For a whole case, a mark set by the profile wins.
-                chosen = self.context.marks(case, self.name) if part is None and self.context.marks else None
-                final_mark = mark if chosen is None else PassMark(chosen, mark.direction)
                 ruling, reply = await ask_panel(procedure, self.judge, question, read, final_mark)
         except JudgeFailed as failure:
             return self.unscored(UnscoredReason.ERROR, str(failure), part, mark)
@@ -92,6 +102,7 @@ class JudgedGrader:
             scale=self.scale,
             pass_mark=mark.value,
             direction=mark.direction,
+            stated_pass=ruling.stated_pass if isinstance(ruling, Rating) else None,
             reason=note_missing_quotes(ruling.reason, lost_quotes) if lost_quotes else ruling.reason,
             part=part,
             evidence=ruling.evidence,
@@ -99,6 +110,30 @@ class JudgedGrader:
             cost_usd=reply.cost_usd,
             details={**details, "evidence_missing": lost_quotes} if lost_quotes else details,
         )
+
+    def read_strictly(self, read: Read, case: Case, mark: PassMark) -> Read:
+        """`read`, for replies to this question: "n/a" cannot be read where it is not offered, nor a pass or fail beside
+        a value that says the opposite, unless one of the two wins. A criterion has no `mark` here: that it passes means
+        that it is met, be that good or bad."""
+        winner = self.pass_winner(case)
+
+        def read_reply(content: Any) -> Ruling:
+            ruling = read(content)
+            if isinstance(ruling, NotApplicable) and not self.may_not_apply:
+                raise UnparsableReply("the reply says that the question does not apply, which it does not offer")
+            if not isinstance(ruling, Rating) or ruling.stated_pass is None or winner is PassWinner.JUDGE:
+                return ruling
+            if winner is None and mark.contradicts(ruling.value, ruling.stated_pass, self.scale):
+                word = "pass" if ruling.stated_pass else "fail"
+                needed = "" if mark.value is None else f" where the mark is {mark.value:g}"
+                raise UnparsableReply(f"the reply says {word} beside {ruling.value:g}{needed}")
+            return replace(ruling, stated_pass=None)
+
+        return read_reply
+
+    def pass_winner(self, case: Case) -> PassWinner | None:
+        """What counts where the judge says pass or fail beside its value. None: they must agree."""
+        return None
 
     def unscored(
         self,
@@ -142,6 +177,10 @@ class PartsGrader(JudgedGrader):
     def read(self, content: Any) -> Ruling:
         raise NotImplementedError
 
+    def reader(self, case: Case) -> Read:
+        """How the ruling on one part of this case is read."""
+        return self.read
+
     def whole(self, scores: Sequence[Score], parts: Sequence[Grade]) -> Grade:
         """The grade of the whole case, from the parts that have a value (at least one)."""
         raise NotImplementedError
@@ -150,17 +189,22 @@ class PartsGrader(JudgedGrader):
         """Whether a program grades this part, so that no judge is needed."""
         return False
 
+    def asks_about(self, case: Case) -> Iterable[Part | None]:
+        return [part for part, _ in self.parts(case) if not self.by_program(part)]
+
     async def grade_part(
         self, case: Case, transcript: Transcript, part: Part, mark: PassMark, batch: CriteriaBatch
     ) -> Grade:
         """The grade of one part. By default the judge gives it."""
+        read = self.reader(case)
         return await self.ask_judge(
-            case, transcript, lambda content: self.read(require_ruling(content)), part, mark, batch=batch
+            case, transcript, lambda content: read(require_ruling(content)), part, mark, batch=batch
         )
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         parts = list(self.parts(case))
-        batch = CriteriaBatch([part for part, _ in parts if not self.by_program(part)], self.read)
+        read = self.read_strictly(self.reader(case), case, PassMark())
+        batch = CriteriaBatch([part for part, _ in parts if not self.by_program(part)], read)
         pending = (self.grade_part(case, transcript, part, mark, batch) for part, mark in parts)
         grades: list[Grade] = list(await gather(*pending))
         return [*grades, self._sum_up(grades)]

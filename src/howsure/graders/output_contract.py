@@ -3,30 +3,32 @@ world are files in `contracts/`; a contract of the run wins over one of the same
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
+import jsonschema_rs
 import msgspec
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError, ValidationError
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012
 
 from howsure.errors import ConfigInvalid
 from howsure.graders.base import GraderContext
-from howsure.graders.expectations import MOST_REASONS, expects, grade_each, shorten_reasons
+from howsure.graders.expectations import MOST_REASONS, grade_each, shorten_reasons
 from howsure.model.case import Case
 from howsure.model.expectation import Contract
-from howsure.model.score import Grade, Score, Unscored, UnscoredReason
+from howsure.model.score import UNIT, Grade, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
 
 Schema = Mapping[str, Any]
 
 _FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(?P<body>.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
-_LONGEST_MESSAGE = 200
+_LONGEST_VALUE = 60
+_MASK = "this"
+"""Stands for the value in what the validator says of it."""
 
 
 def builtin_contracts() -> dict[str, dict[str, Any]]:
@@ -40,46 +42,52 @@ class OutputContractGrader:
     """After `bind` it knows the contracts of the run beside the built-in ones."""
 
     name = "output_contract"
+    scale = UNIT
     only_with = (Contract,)
 
     def __init__(self, contracts: Mapping[str, Schema] | None = None) -> None:
         self._contracts: dict[str, Schema] = {**builtin_contracts(), **(contracts or {})}
-        # A contract can refer to another by name.
-        resources = ((name, DRAFT202012.create_resource(schema)) for name, schema in self._contracts.items())
-        self._registry = Registry[Schema | bool]().with_resources(resources)
-        self._validators: dict[str, Draft202012Validator] = {}
 
     def bind(self, context: GraderContext) -> OutputContractGrader:
-        for name, schema in context.contracts.items():
-            if schema != self._contracts.get(name):
-                try:
-                    Draft202012Validator.check_schema(schema)
-                except SchemaError as error:
-                    place = ".".join(map(str, error.path)) or "its root"
-                    message = f"the contract {name!r} is not a JSON Schema: {error.message} (at {place})"
-                    raise ConfigInvalid(message) from error
-        return OutputContractGrader(context.contracts)
+        bound = OutputContractGrader(context.contracts)
+        bound.validators  # noqa: B018 - refuses here what is no schema
+        return bound
+
+    @cached_property
+    def validators(self) -> dict[str, jsonschema_rs.Draft202012Validator]:
+        """By contract. One can refer to another by its name; nothing is fetched from elsewhere."""
+        validators: dict[str, jsonschema_rs.Draft202012Validator] = {}
+        name = ""
+        try:
+            resources = [(name, dict(schema)) for name, schema in self._contracts.items()]
+            registry = jsonschema_rs.Registry(resources, retriever=_refuse_to_fetch)
+            for name, schema in resources:
+                validators[name] = jsonschema_rs.Draft202012Validator(
+                    schema, registry=registry, validate_formats=True, formats={ISO_8601: _is_moment}, mask=_MASK
+                )
+        except ValueError as error:
+            place = ".".join(map(str, getattr(error, "instance_path", ()))) or "its root"
+            which = f"the contract {name!r} is" if name else "the contracts are"
+            message = f"{which} not usable as JSON Schema: {getattr(error, 'message', error)} (at {place})"
+            raise ConfigInvalid(message) from error
+        return validators
 
     def wants(self, case: Case) -> bool:
-        return expects(case, Contract)
+        """A case with a contract that is known: one that nobody has is not checked, and the result says so."""
+        return any(isinstance(each, Contract) and each.name in self._contracts for each in case.expectations)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         return grade_each(case, Contract, lambda contract: self._grade_one(contract.name, transcript.answer))
 
     def _grade_one(self, name: str, answer: str) -> Grade:
         if name not in self._contracts:
-            known = ", ".join(sorted(self._contracts))
-            return self._error(f"no contract is named {name!r}; known: {known}")
+            reason = f"no contract is named {name!r}; known: {', '.join(sorted(self._contracts))}"
+            return Unscored(name=self.name, why=UnscoredReason.ERROR, reason=reason, pass_mark=1.0)
         try:
-            value = json_in(answer)
-            if name not in self._validators:
-                self._validators[name] = Draft202012Validator(self._contracts[name], registry=self._registry)
-            errors = sorted(self._validators[name].iter_errors(value), key=lambda error: [*map(str, error.path)])
-            violations = [_violation(error) for error in errors]
+            errors = self.validators[name].iter_errors(json_in(answer))
+            violations = [_violation(error, self._contracts[name]) for error in errors]
         except ValueError as error:
             violations = [str(error)]
-        except Unresolvable as error:
-            return self._error(f"the contract {name!r} refers to a schema that nobody has: {error.ref}")
         return Score(
             name=self.name,
             value=0.0 if violations else 1.0,
@@ -88,8 +96,20 @@ class OutputContractGrader:
             details={"contract": name, "violations": violations[:MOST_REASONS], "violation_count": len(violations)},
         )
 
-    def _error(self, reason: str) -> Unscored:
-        return Unscored(name=self.name, why=UnscoredReason.ERROR, reason=reason, pass_mark=1.0)
+
+def _refuse_to_fetch(address: str) -> Any:
+    raise ValueError(f"no contract has the name {address!r}")
+
+
+ISO_8601 = "iso-8601"
+"""The format of our own contracts for times: seconds and the colon of an offset may be left out."""
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def json_in(answer: str) -> Any:
@@ -100,13 +120,42 @@ def json_in(answer: str) -> Any:
     blocks = [match["body"] for match in _FENCED.finditer(text)]
     if len(blocks) > 1:
         raise ValueError(f"the answer has {len(blocks)} fenced blocks, not one")
+    body = blocks[0] if blocks else text
     try:
-        return msgspec.json.decode(blocks[0] if blocks else text)
+        value = msgspec.json.decode(body)
+        # The decoder takes the last of several equal keys, and says nothing.
+        json.loads(body, object_pairs_hook=_refuse_equal_keys)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
         raise ValueError(f"the answer is not JSON: {error}") from error
+    return value
 
 
-def _violation(error: ValidationError) -> str:
-    place = ".".join(str(step) for step in error.path) or "the answer"
-    message = error.message if len(error.message) <= _LONGEST_MESSAGE else f"…{error.message[-_LONGEST_MESSAGE:]}"
-    return f"`{place}`: {message}"
+def _refuse_equal_keys(pairs: Sequence[tuple[str, Any]]) -> None:
+    for key, times in Counter(key for key, _ in pairs).most_common(1):
+        if times > 1:
+            raise ValueError(f"the key `{key}` stands {times} times in one object")
+
+
+def _violation(error: jsonschema_rs.ValidationError, contract: Schema) -> str:
+    """A violation in words: its place, the value where it is short, and what is wrong with it."""
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path).lstrip(".")
+    shown = "" if isinstance(error.instance, dict) else json.dumps(error.instance, ensure_ascii=False)
+    kind, message, rule = error.kind, error.message, error.schema_path[-1:]
+    if forms := [each.message for form in getattr(kind, "context", ()) for each in form]:
+        message = " or ".join(dict.fromkeys(forms))
+    elif rule in (["pattern"], ["contains"]):
+        described = _description(contract, error.schema_path)
+        message = f"{_MASK} does not have the form that the contract asks for{described}"
+    elif rule == ["enum"]:
+        message = f"{_MASK} is none of {', '.join(map(json.dumps, getattr(kind, 'options', ())))}"
+    return f"`{place or 'the answer'}`{f' ({shown})' if 0 < len(shown) <= _LONGEST_VALUE else ''}: {message}"
+
+
+def _description(contract: Any, path: Sequence[str | int]) -> str:
+    """What a contract says of one of its rules; "" where it says nothing, or the rule is in another contract."""
+    for step in path[:-1]:
+        try:
+            contract = contract[step]
+        except (LookupError, TypeError):
+            return ""
+    return f": {contract['description'].rstrip('.')}" if "description" in contract else ""

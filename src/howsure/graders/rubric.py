@@ -100,6 +100,8 @@ class RubricGrader(PartsGrader):
     """One question to the judge for each rule without an outcome check. Rules without a scope count as `general`."""
 
     name = "rubric"
+    may_not_apply = True
+    verifies = ()
     rubric: Rubric | None = None
     checks: Mapping[str, OutcomeCheck] = MappingProxyType({})
 

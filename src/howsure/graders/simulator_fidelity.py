@@ -25,7 +25,9 @@ class SimulatorFidelityGrader:
     """1 if no mistake of the user spoils the conversation, else 0. Recorded conversations are not applicable."""
 
     name = "simulator_fidelity"
+    scale = UNIT
     measures_simulator = True
+    verifies = ()
 
     def wants(self, case: Case) -> bool:
         return isinstance(case.input, Scenario)
@@ -55,6 +57,7 @@ class JudgedFidelityGrader(OptionalJudgedGrader):
 
     name = "simulator_fidelity_judged"
     measures_simulator = True
+    verifies = ()
     scale = ZERO_TO_FIVE
     optional = False
 

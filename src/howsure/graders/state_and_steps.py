@@ -10,7 +10,7 @@ from howsure.graders.expectations import expects, grade_each, shorten_reasons
 from howsure.matching.state_and_steps import StepComparison, bare_name, compare_state, compare_steps
 from howsure.model.case import Case
 from howsure.model.expectation import AgentsInvolved, FinalState, Trajectory
-from howsure.model.score import Grade, Score, Unscored, UnscoredReason
+from howsure.model.score import UNIT, Grade, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
 
 
@@ -18,6 +18,7 @@ class TrajectoryGrader:
     """`trajectory_accuracy`: agent steps and tool calls together, by name."""
 
     name = "trajectory_accuracy"
+    scale = UNIT
     only_with = (Trajectory,)
 
     def wants(self, case: Case) -> bool:
@@ -46,6 +47,7 @@ class AgentsInvolvedGrader:
     names no agent at all gives no value."""
 
     name = "agent_routing"
+    scale = UNIT
     only_with = (AgentsInvolved,)
 
     def wants(self, case: Case) -> bool:
@@ -77,6 +79,7 @@ class FinalStateGrader:
     recorded is not an empty state."""
 
     name = "state_management_fidelity"
+    scale = UNIT
     only_with = (FinalState,)
 
     def wants(self, case: Case) -> bool:

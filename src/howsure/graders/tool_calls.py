@@ -10,13 +10,14 @@ from howsure.graders.expectations import expects, grade_each, shorten_reasons
 from howsure.matching.calls import CallComparison, compare_calls
 from howsure.model.case import Case, World
 from howsure.model.expectation import ForbiddenTools, ToolCalls
-from howsure.model.score import Grade, Score
+from howsure.model.score import UNIT, Grade, Score
 from howsure.model.transcript import Transcript
 
 
 class ToolCallGrader:
     """The expected calls, in the worlds that `in_world` accepts. Worlds have different names for this check."""
 
+    scale = UNIT
     only_with = (ToolCalls,)
 
     def __init__(self, name: str = "tool_calls", in_world: Callable[[str], bool] = lambda world: True) -> None:
@@ -69,6 +70,7 @@ class ToolsUsedGrader:
     """`tools_used`: one Score over both lists, the share of their statements that hold."""
 
     name = "tools_used"
+    scale = UNIT
     only_with = (ToolCalls, ForbiddenTools)
     only_in = (World.TEST_SET,)
 
@@ -106,6 +108,7 @@ class ForbiddenToolsGrader:
     """`forbidden_tools`: the share of the forbidden tools that were not called."""
 
     name = "forbidden_tools"
+    scale = UNIT
     only_with = (ForbiddenTools,)
 
     def wants(self, case: Case) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
 from howsure.config import PanelRule
+from howsure.judges.dataset_policies import POLICIES
 from howsure.model.agent import Agent
 from howsure.model.case import Case
+from howsure.model.dataset_policy import DatasetPolicy
 from howsure.model.rubric import Rubric
 from howsure.model.score import Part
 from howsure.model.transcript import Transcript
@@ -18,12 +20,13 @@ from howsure.model.transcript import Transcript
 class Question(Struct, frozen=True, kw_only=True):
     """One thing a grader asks: about this case and transcript, and, where it has several, this criterion or rule.
 
-    `agent` and `rubric` are the run's. `attempt` counts from 1: after an unreadable reply the judge is asked again, a
-    bounded number of times; `replied` is the earlier reply and `unreadable` what was wrong with it. `prompt` is the
-    whole question where the grader brings its own words (custom evals), with quoted texts already in place; `schema` is
-    then the shape of the reply, where there is one. `member` is the panel member that is asked, `vote` counts from 1
-    where the same judge is asked several times, `order` tells the two orders of a pair apart. `batch` holds everything
-    that the grader asks at the same time (batches.py); `parts` are all criteria that one reply rules on.
+    `agent`, `rubric` and the dataset `policies` are the run's. `attempt` counts from 1: after an unreadable reply the
+    judge is asked again, a bounded number of times; `replied` is the earlier reply and `unreadable` what was wrong with
+    it. `prompt` is the whole question where the grader brings its own words (custom evals), with quoted texts already
+    in place; `schema` is then the shape of the reply, where there is one. `member` is the panel member that is asked,
+    `vote` counts from 1 where the same judge is asked several times, `order` tells the two orders of a pair apart.
+    `batch` holds everything that the grader asks at the same time (batches.py); `parts` are all criteria that one reply
+    rules on.
     """
 
     grader: str
@@ -32,6 +35,7 @@ class Question(Struct, frozen=True, kw_only=True):
     part: Part | None = None
     agent: Agent | None = None
     rubric: Rubric | None = None
+    policies: Mapping[str, DatasetPolicy] = field(default_factory=lambda: POLICIES)
     attempt: int = 1
     unreadable: str = ""
     replied: str = ""

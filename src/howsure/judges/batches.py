@@ -83,7 +83,7 @@ class CriteriaBatch:
         if question.attempt > 1:
             before = await self._rounds[judge, question.vote, question.attempt - 1]
             whole = replace(whole, parts=before.failing, unreadable=before.problem, replied=before.reply_text)
-        return read_batch_reply(await judge.ask_whole(whole), whole.parts, self._read)
+        return read_batch_reply(await judge.ask(whole), whole.parts, self._read)
 
 
 class BatchingJudge:
@@ -101,9 +101,6 @@ class BatchingJudge:
         if question.part is None or not isinstance(batch, CriteriaBatch) or not batch.fits(question):
             return await self._judge.ask(question)
         return empty_answer_reply(question) or await batch.reply(self, question)
-
-    async def ask_whole(self, question: Question) -> JudgeReply:
-        return await self._judge.ask(question)
 
 
 def require_ruling(content: Any) -> Any:
@@ -132,7 +129,7 @@ def read_batch_reply(reply: JudgeReply, parts: Sequence[Part], read: Read) -> Ba
     if unknown:
         problem = f"the reply rules on {', '.join(map(repr, unknown))}, which nobody asked about"
     share = None if reply.cost_usd is None else reply.cost_usd / len(parts)
-    details = {UNKNOWN: unknown} if unknown else {}
+    details = {**reply.details, **({UNKNOWN: unknown} if unknown else {})}
     return BatchRound(
         replies={
             name: JudgeReply(content=content, judge=reply.judge, cost_usd=share, details=details)

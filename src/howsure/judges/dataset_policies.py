@@ -1,63 +1,35 @@
-"""How a legal case is answered and judged, by the `policy_id` of its dataset. An unknown id, or none, means the
-default."""
+"""The built-in dataset policies, by id, and which policy a case has. More come from `policies:` in `howsure.yaml`."""
 
 from __future__ import annotations
 
-from enum import Enum
+from collections.abc import Mapping
 
-from msgspec import Struct
-
-from howsure.model.case import Case
+from howsure.errors import UnknownName
+from howsure.model.case import Case, World
+from howsure.model.dataset_policy import CriterionStyle, DatasetPolicy, PassWinner, ReferenceStyle
 
 DEFAULT_POLICY = "default_v1"
-
-
-class CriterionStyle(Enum):
-    """How a criterion can be met: yes or no, or by degrees. The values are names of prompts."""
-
-    BINARY = "weighted_criterion_binary"
-    GRADED = "weighted_criterion_graded"
-
-
-class ReferenceStyle(Enum):
-    """How an answer is compared with its reference. The values are names of prompts."""
-
-    PLAIN = "reference_answer"
-    LEXAM = "reference_answer_lexam"
-
-
-class DatasetPolicy(Struct, frozen=True, kw_only=True):
-    """`quantised`: scores are rounded to tenths. `attachments`: model and judge are shown them.
-
-    The rest is for models under test, each the name of a file in prompts/answering/: `system` where the agent has no
-    prompt, `guidance` before the question, and `form`: how to answer a choice."""
-
-    id: str
-    criteria: CriterionStyle = CriterionStyle.GRADED
-    reference: ReferenceStyle = ReferenceStyle.PLAIN
-    quantised: bool = False
-    attachments: bool = True
-    system: str = ""
-    guidance: str = ""
-    form: str = "choice_line"
-
+POLICY_ID = "policy_id"
 
 POLICIES = {
-    policy.id: policy
-    for policy in (
-        DatasetPolicy(id=DEFAULT_POLICY),
-        DatasetPolicy(id="prbench_v1", criteria=CriterionStyle.BINARY),
-        DatasetPolicy(id="apexv1_extended_v1", system="apex_system"),
-        DatasetPolicy(id="lexam_oq_v1", reference=ReferenceStyle.LEXAM, quantised=True, guidance="lexam_open"),
-        DatasetPolicy(id="lexam_mcq_v1", guidance="lexam_choice", form="choice_json"),
-        DatasetPolicy(id="includebase_default_v1", form="choice_json"),
-        DatasetPolicy(id="lar_echr_mcq_v1", guidance="lar_echr", form="choice_json"),
-    )
+    DEFAULT_POLICY: DatasetPolicy(),
+    "prbench_v1": DatasetPolicy(criteria=CriterionStyle.BINARY),
+    "apexv1_extended_v1": DatasetPolicy(system="apex_system"),
+    "lexam_oq_v1": DatasetPolicy(
+        reference=ReferenceStyle.LEXAM, quantised=True, pass_wins=PassWinner.SCORE, guidance="lexam_open"
+    ),
+    "lexam_mcq_v1": DatasetPolicy(guidance="lexam_choice", form="choice_json"),
+    "includebase_default_v1": DatasetPolicy(form="choice_json"),
+    "lar_echr_mcq_v1": DatasetPolicy(guidance="lar_echr", form="choice_json"),
 }
 
 
-def dataset_policy(case: Case) -> DatasetPolicy:
-    """The policy that the case names, or the default."""
-    policy_id = case.metadata.get("policy_id")
-    default = POLICIES[DEFAULT_POLICY]
-    return POLICIES.get(policy_id, default) if isinstance(policy_id, str) else default
+def dataset_policy(case: Case, policies: Mapping[str, DatasetPolicy] = POLICIES) -> DatasetPolicy:
+    """The policy that the case names, or the default. In other worlds than the legal one `policy_id` is free, and need
+    not name one."""
+    named = case.metadata.get(POLICY_ID, DEFAULT_POLICY)
+    if isinstance(named, str) and named in policies:
+        return policies[named]
+    if case.world == World.LEGAL:
+        raise UnknownName("policy", str(named), list(policies))
+    return policies[DEFAULT_POLICY]

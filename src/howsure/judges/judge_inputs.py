@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from howsure.config import AnswerRendering
 from howsure.judges.base import Question
 from howsure.judges.conversations import (
     number_turns,
@@ -36,7 +37,7 @@ from howsure.model.expectation import (
     WeightedCriteria,
 )
 from howsure.model.rubric import Rule
-from howsure.model.transcript import AgentStep, Message, Role, ToolCall, Transcript
+from howsure.model.transcript import AgentStep, Role, ToolCall, Transcript
 
 NO_TOOLS = "(the agent has no tools)"
 NOTHING_USED = "(no tool and no knowledge base was used)"
@@ -124,6 +125,8 @@ def _documents(content: Any) -> int | None:
 
 ShowInput = Callable[[Question], str]
 DOCUMENTS = "documents"
+ANSWER_TEXT = "answer_text"
+"""The answer as `answer_rendering` says; `answer` is always the answer as it is."""
 
 
 def _question(question: Question) -> str:
@@ -139,13 +142,8 @@ def _context(question: Question) -> str:
 def _history(question: Question) -> str:
     case_input = question.case.input
     history = case_input.history if isinstance(case_input, SingleTurn) else ()
-    return "\n".join(_line(message) for message in history)
-
-
-def _answer_json(question: Question) -> str:
-    """The answer as it was given, where it is JSON; else nothing."""
-    answer = question.transcript.answer
-    return answer if readable_text(answer) != answer else ""
+    speakers = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}
+    return "\n".join(f"{speakers[message.role]}:\n{prefix_lines(message.content)}" for message in history)
 
 
 def _user(question: Question) -> str:
@@ -175,11 +173,6 @@ def _steps(question: Question) -> str:
     return _numbered(f"{'agent' if isinstance(step, AgentStep) else 'tool'} {quote_name(step.name)}" for step in steps)
 
 
-def _final_state(question: Question) -> str:
-    state = question.transcript.state
-    return "" if state is None else one_line(state)
-
-
 def _references(question: Question) -> str:
     answers = [answer for each in _expected(question, ReferenceAnswer) for answer in each.answers]
     answers += [answer for each in _expected(question, WeightedCriteria) for answer in each.references]
@@ -200,11 +193,6 @@ def _expected_calls(question: Question) -> str:
     if lists and not calls:
         return "(no tool may be called)"
     return _numbered(f"{quote_name(call.name)} with {one_line(call.arguments)}" for call in calls)
-
-
-def _expected_state(question: Question) -> str:
-    states = _expected(question, FinalState)
-    return "\n".join(one_line(each.variables) for each in states)
 
 
 def _statement(question: Question) -> str:
@@ -270,11 +258,6 @@ def _rule_lines(rule: Rule) -> Iterator[str]:
             yield f"{title}:\n{prefix_lines(text)}"
 
 
-def _line(message: Message) -> str:
-    speaker = {Role.USER: "User", Role.ASSISTANT: "Assistant", Role.SYSTEM: "System"}[message.role]
-    return f"{speaker}:\n{prefix_lines(message.content)}"
-
-
 def _numbered(texts: Iterable[str]) -> str:
     return "\n".join(f"{number}.\n{prefix_lines(text)}" for number, text in enumerate(texts, start=1))
 
@@ -283,9 +266,14 @@ def _expected(question: Question, kind: type[Any]) -> list[Any]:
     return [each for each in question.case.expectations if isinstance(each, kind)]
 
 
-def show_inputs(names: Iterable[str], question: Question, documents: Documents) -> dict[str, str]:
+def show_inputs(
+    names: Iterable[str], question: Question, documents: Documents, rendering: AnswerRendering = AnswerRendering.AS_IS
+) -> dict[str, str]:
     """The inputs of a prompt, each under its name."""
-    return {name: documents.of(question.case) if name == DOCUMENTS else INPUTS[name](question) for name in names}
+    shown = {name: documents.of(question.case) if name == DOCUMENTS else INPUTS[name](question) for name in names}
+    if rendering is AnswerRendering.READABLE and ANSWER_TEXT in shown:
+        shown[ANSWER_TEXT] = readable_text(shown[ANSWER_TEXT])
+    return shown
 
 
 INPUTS: Mapping[str, ShowInput] = {
@@ -293,15 +281,14 @@ INPUTS: Mapping[str, ShowInput] = {
     "context": _context,
     "history": _history,
     "answer": lambda question: question.transcript.answer,
-    "answer_text": lambda question: readable_text(question.transcript.answer),
-    "answer_json": _answer_json,
+    ANSWER_TEXT: lambda question: question.transcript.answer,
     "conversation": lambda question: show_conversation(number_turns(question.case, question.transcript)),
     "trace": lambda question: show_trace(number_turns(question.case, question.transcript)),
     "user": _user,
     "user_brief": _user_brief,
     "tool_calls": lambda question: show_tool_calls(question.transcript.tool_calls) or "(no tool was called)",
     "steps": _steps,
-    "final_state": _final_state,
+    "final_state": lambda question: "" if (state := question.transcript.state) is None else one_line(state),
     "goal": lambda question: "\n\n".join(goal.text for goal in _expected(question, Goal)),
     "relevant_context": lambda question: "\n\n".join(
         each.relevant_context for each in _expected(question, Qualities) if each.relevant_context
@@ -312,7 +299,7 @@ INPUTS: Mapping[str, ShowInput] = {
     "expected_steps": lambda question: _numbered(
         step for each in _expected(question, Trajectory) for step in each.steps
     ),
-    "expected_state": _expected_state,
+    "expected_state": lambda question: "\n".join(one_line(each.variables) for each in _expected(question, FinalState)),
     "statement": _statement,
     "explanation": _explanation,
     "statements": lambda question: _by_id(question, _statement, "its explanation", _explanation),

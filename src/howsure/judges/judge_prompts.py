@@ -19,13 +19,15 @@ from typing import Any
 import yaml
 from msgspec import Struct, convert
 
+from howsure.config import AnswerRendering
 from howsure.errors import JudgeFailed
 from howsure.judges.base import Question
-from howsure.judges.dataset_policies import POLICIES, CriterionStyle, ReferenceStyle, dataset_policy
+from howsure.judges.dataset_policies import dataset_policy
 from howsure.judges.documents import NO_DOCUMENTS, Documents
 from howsure.judges.judge_inputs import DOCUMENTS, show_inputs
 from howsure.judges.quotations import TEXT_CAP, quote_blocks
 from howsure.llm.messages import ChatMessage, Image
+from howsure.model.dataset_policy import CriterionStyle, ReferenceStyle
 from howsure.model.score import UNIT, Scale
 from howsure.model.transcript import Role
 
@@ -37,10 +39,12 @@ NOT_APPLICABLE = "n/a"
 HASH_LENGTH = 8
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_CRITERION_PROMPTS = {style: f"weighted_criterion_{style.value}" for style in CriterionStyle}
+_REFERENCE_PROMPTS = {ReferenceStyle.PLAIN: "reference_answer", ReferenceStyle.LEXAM: "reference_answer_lexam"}
 _VARIANTS = {
     "rubric": ("rubric_rule",),
-    "weighted_criteria": tuple(style.value for style in CriterionStyle),
-    "reference_answer": tuple(style.value for style in ReferenceStyle),
+    "weighted_criteria": tuple(_CRITERION_PROMPTS.values()),
+    "reference_answer": tuple(_REFERENCE_PROMPTS.values()),
 }
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -197,22 +201,25 @@ def _read_prompt(file: Traversable) -> Prompt:
 
 def choose_prompt(question: Question) -> Prompt:
     """The prompt of a question: by its grader, and for legal cases by their policy."""
-    return _choose_prompt(question.grader, dataset_policy(question.case).id, bool(question.parts))
+    policy = dataset_policy(question.case, question.policies)
+    return _choose_prompt(question.grader, policy.criteria, policy.reference, bool(question.parts))
 
 
 @cache
-def _choose_prompt(grader: str, policy_id: str, batched: bool) -> Prompt:
+def _choose_prompt(grader: str, criteria: CriterionStyle, reference: ReferenceStyle, batched: bool) -> Prompt:
     names = prompt_names(grader)
     if not names:
         raise JudgeFailed(f"there is no prompt for the grader {grader!r}")
-    policy = POLICIES[policy_id]
-    styles = (policy.criteria.value, policy.reference.value)
+    styles = (_CRITERION_PROMPTS[criteria], _REFERENCE_PROMPTS[reference])
     name = next((name for name in names if name in styles), names[0])
     return load_batched_prompts()[name] if batched else load_prompts()[name]
 
 
 def judge_messages(
-    question: Question, documents: Documents = NO_DOCUMENTS, cap: int = TEXT_CAP
+    question: Question,
+    documents: Documents = NO_DOCUMENTS,
+    cap: int = TEXT_CAP,
+    rendering: AnswerRendering = AnswerRendering.AS_IS,
 ) -> tuple[ChatMessage, ...]:
     """What the judge is asked. A second attempt shows the first reply, as data, with what was wrong with it."""
     repair_texts = {}
@@ -224,7 +231,9 @@ def judge_messages(
         text = question.prompt
     else:
         prompt = choose_prompt(question)
-        quoted = quote_blocks(show_inputs(prompt.head.inputs, question, documents) | repair_texts, cap)
+        inputs = show_inputs(prompt.head.inputs, question, documents, rendering)
+        # Documents have a limit of their own, each.
+        quoted = quote_blocks(inputs | repair_texts, cap, whole=(DOCUMENTS,))
         quoted[REPLY] = reply_instructions(prompt)
         text = fill_placeholders(prompt.body, quoted)
         if DOCUMENTS in prompt.head.inputs:
@@ -250,14 +259,14 @@ def prompt_schema(prompt: Prompt) -> dict[str, Any]:
     levels = {"type": "integer", "enum": list(range(int(low), int(high) + 1))}
     match prompt.head.reply:
         case ReplyKind.RATING:
-            return _reply_schema("score", _or_not_applicable(levels, prompt))
+            return reply_schema("score", _or_not_applicable(levels, prompt))
         case ReplyKind.GRADE:
-            return _reply_schema("score", _or_not_applicable({"type": "number"}, prompt))
+            return reply_schema("score", _or_not_applicable({"type": "number"}, prompt))
         case ReplyKind.CHECK:
-            return _reply_schema("passed", _or_not_applicable({"type": "boolean"}, prompt))
+            return reply_schema("passed", _or_not_applicable({"type": "boolean"}, prompt))
         case ReplyKind.VERDICTS:
             verdict = _object_schema(criterion=_TEXT, reasoning=_TEXT, passed={"type": "boolean"})
-            return _reply_schema("verdicts", {"type": "array", "items": verdict})
+            return reply_schema("verdicts", {"type": "array", "items": verdict})
         case ReplyKind.CHECKS:
             return _verdicts_schema("passed", _or_not_applicable({"type": "boolean"}, prompt))
         case ReplyKind.RATINGS:
@@ -272,7 +281,7 @@ def _or_not_applicable(value: dict[str, Any], prompt: Prompt) -> dict[str, Any]:
     return {"anyOf": [value, {"type": "string", "enum": [NOT_APPLICABLE]}]}
 
 
-def _reply_schema(key: str, value: dict[str, Any]) -> dict[str, Any]:
+def reply_schema(key: str, value: dict[str, Any]) -> dict[str, Any]:
     return _object_schema(reason=_TEXT, evidence=_TEXTS, **{key: value})
 
 

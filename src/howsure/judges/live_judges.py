@@ -10,14 +10,17 @@ import re
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from math import exp, fsum, isnan
+from typing import Any
 
 import msgspec
 
+from howsure.config import AnswerRendering
 from howsure.errors import JudgeFailed, ModelFailed
 from howsure.judges.base import JudgeReply, Question
-from howsure.judges.documents import NO_DOCUMENTS, Documents, picture_hint
+from howsure.judges.documents import DOCUMENT_CHARACTERS, NO_DOCUMENTS, Documents, picture_hint
 from howsure.judges.empty_answers import empty_answer_reply
 from howsure.judges.judge_prompts import choose_prompt, judge_messages, prompt_names, prompt_schema, prompts_fingerprint
+from howsure.judges.replies import FINISH
 from howsure.llm.base import LanguageModel, ModelRequest
 from howsure.llm.messages import CallSettings, FinishReason, TokenAlternative, TokenLogprob
 from howsure.model.case import Case
@@ -34,7 +37,7 @@ _NUMBER_TOKEN = re.compile(r'[\s":]*(\d+)(?:\.0+)?[\s"},\]]*')
 class LiveJudge:
     """Asks `model`. `namespace` keeps the replies of repeats and samples apart in the cache. `settings` None: the
     model's own; `rated` are the settings for questions whose answer is a whole number on a scale, where they differ.
-    `documents` reads the attachments of legal cases."""
+    `documents` reads the attachments of legal cases. `rendering`: how the judge is shown answers that are JSON."""
 
     def __init__(
         self,
@@ -45,6 +48,7 @@ class LiveJudge:
         settings: CallSettings | None = None,
         rated: CallSettings | None = None,
         documents: Documents = NO_DOCUMENTS,
+        rendering: AnswerRendering = AnswerRendering.AS_IS,
     ) -> None:
         self.name = name or model.name
         self._model = model
@@ -52,13 +56,18 @@ class LiveJudge:
         self._settings = settings
         self._rated = rated or settings
         self._documents = documents
+        self._rendering = rendering
 
     @property
     def pin(self) -> str:
-        """A hash of everything that shapes its replies: model, prompts, settings, and whether it is shown pictures."""
+        """A hash of everything that shapes its replies: model, prompts, settings, and what it is shown."""
         settings = msgspec.json.encode((self._settings, self._rated)).decode()
-        blind = () if self._documents.pictures else ("blind",)
-        return sha256("\n".join((self._model.name, prompts_fingerprint(), settings, *blind)).encode()).hexdigest()
+        shown = () if self._documents.pictures else ("blind",)
+        if self._documents.characters != DOCUMENT_CHARACTERS:
+            shown = (*shown, f"{self._documents.characters} characters")
+        if self._rendering is not AnswerRendering.AS_IS:
+            shown = (*shown, self._rendering.value)
+        return sha256("\n".join((self._model.name, prompts_fingerprint(), settings, *shown)).encode()).hexdigest()
 
     def covers(self, case: Case | str, grader: str, part: Part | None = None) -> bool:
         """Whether it has a prompt for what this grader asks."""
@@ -70,7 +79,7 @@ class LiveJudge:
         prompt = None if question.prompt else choose_prompt(question)
         rating = prompt if prompt is not None and prompt.whole else None
         request = ModelRequest(
-            messages=judge_messages(question, self._documents),
+            messages=judge_messages(question, self._documents, rendering=self._rendering),
             schema=question.schema or (None if prompt is None else prompt_schema(prompt)),
             settings=self._rated if rating is not None else self._settings,
             # A second vote is asked for, not copied from the first.
@@ -84,7 +93,9 @@ class LiveJudge:
         if completion.finish is FinishReason.REFUSED and not completion.text.strip():
             raise JudgeFailed(f"judge {self.name!r}: the model refused to reply")
         value = weighted_value(completion.logprobs, rating.scale) if completion.logprobs and rating else None
-        details = {} if value is None else {PROBABILITY: value}
+        details: dict[str, Any] = {} if value is None else {PROBABILITY: value}
+        if completion.finish is FinishReason.LENGTH:
+            details[FINISH] = completion.finish.value
         return JudgeReply(content=completion.text, judge=self.name, cost_usd=completion.cost_usd, details=details)
 
 

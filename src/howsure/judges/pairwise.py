@@ -21,7 +21,7 @@ from howsure.judges.base import Judge, JudgeReply, Question, voting_procedure
 from howsure.judges.embedded_json import strip_thinking
 from howsure.judges.empty_answers import EMPTY_ANSWER_RULE, is_blank
 from howsure.judges.judge_inputs import INPUTS
-from howsure.judges.judge_prompts import PlainPrompt, fill_placeholders, read_plain_prompt
+from howsure.judges.judge_prompts import PlainPrompt, fill_placeholders, read_plain_prompt, reply_schema
 from howsure.judges.panels import total_cost, voting_members
 from howsure.judges.quotations import quote_blocks
 from howsure.judges.replies import ask_until_readable, split_json_and_prose, unwrap
@@ -35,16 +35,7 @@ GRADER = "pairwise"
 LONGEST = 80
 """Characters of a reply that states only a preference."""
 KEYS = ("better", "winner", "preferred", "preference", "choice", "verdict")
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "reason": {"type": "string"},
-        "evidence": {"type": "array", "items": {"type": "string"}},
-        "better": {"type": "string", "enum": ["first", "second", "tie"]},
-    },
-    "required": ["reason", "evidence", "better"],
-    "additionalProperties": False,
-}
+SCHEMA = reply_schema("better", {"type": "string", "enum": ["first", "second", "tie"]})
 
 _WORD = re.compile(
     r"\W*(?:(?:the|answer|output|response|option|assistant|model|better|winner|is)\b\W*)*"

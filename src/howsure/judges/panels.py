@@ -22,7 +22,7 @@ from howsure.judges.base import Judge, JudgeReply, Question, VotingProcedure, ca
 from howsure.judges.replies import ask_until_readable
 from howsure.judges.rulings import Check, NotApplicable, Rating, RubricVerdicts, Ruling
 from howsure.model.case import Case
-from howsure.model.score import Direction, Part
+from howsure.model.score import Direction, Part, Scale
 
 PANEL = "panel"
 CHECK_DISTANCE = 0.5
@@ -43,6 +43,16 @@ class PassMark(Struct, frozen=True):
         if self.value is None:
             return None
         return value <= self.value if self.direction is Direction.LOWER else value >= self.value
+
+    def contradicts(self, value: float, stated_pass: bool, scale: Scale) -> bool:
+        """Whether a judge that says pass or fail beside its value contradicts it. Without a mark, only a value on the
+        other side of the middle of the scale does."""
+        if self.value is not None:
+            return self.met_by(value) is not stated_pass
+        if scale.high is None or self.direction is Direction.NEITHER:
+            return False
+        middle = (scale.low + scale.high) / 2
+        return value != middle and PassMark(middle, self.direction).met_by(value) is not stated_pass
 
     def worst(self, values: Sequence[float]) -> float:
         return max(values) if self.direction is Direction.LOWER else min(values)
@@ -247,7 +257,8 @@ def _combine(count: Count, ballots: Sequence[Ballot], mark: PassMark, who: str) 
         raise JudgeFailed(f"{who} is split {len(valued)}:{len(not_applicable)} on whether the question applies")
     if len(not_applicable) > len(valued):
         return NotApplicable(reason=next((each.reason for each in not_applicable if each.reason), ""))
-    value, how = count(valued, mark, who)
+    stated = _stated_pass(count, valued, mark, who)
+    value, how = count(valued, mark if stated is None else PassMark(None, mark.direction), who)
     # The value, with the reason and evidence of the rulings closest to it.
     distance = min(abs(each.value - value) for each in valued)
     closest = [each for each in valued if abs(each.value - value) == distance]
@@ -256,7 +267,21 @@ def _combine(count: Count, ballots: Sequence[Ballot], mark: PassMark, who: str) 
     reason = f"{how}: {reason}" if reason else how
     if all(isinstance(each, Check) for each in valued):
         return Check(passed=value == 1.0, reason=reason, evidence=evidence)
-    return Rating(value=value, reason=reason, evidence=evidence)
+    return Rating(value=value, stated_pass=stated, reason=reason, evidence=evidence)
+
+
+def _stated_pass(count: Count, valued: Sequence[ValuedRuling], mark: PassMark, who: str) -> bool | None:
+    """What most say of passing (all, where they must be unanimous), those without a word of their own by the mark.
+    None: nobody states it."""
+    stated = [each.stated_pass if isinstance(each, Rating) else None for each in valued]
+    if all(each is None for each in stated):
+        return None
+    sides = [mark.met_by(each.value) if own is None else own for each, own in zip(valued, stated, strict=True)]
+    if count is _unanimous:
+        return all(sides)
+    if 2 * sides.count(True) == len(sides):
+        raise JudgeFailed(f"{who} is split {len(sides) // 2}:{len(sides) // 2} on whether the answer passes")
+    return 2 * sides.count(True) > len(sides)
 
 
 def _majority(valued: Sequence[ValuedRuling], mark: PassMark, who: str) -> tuple[float, str]:

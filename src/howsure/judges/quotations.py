@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
 
 OPENING, CLOSING = "<<<BEGIN {} · {}>>>", "<<<END {} · {}>>>"
@@ -69,18 +69,18 @@ def block_marker(texts: Iterable[str]) -> str:
     return marker
 
 
-def quote_block(name: str, text: str, marker: str) -> str:
-    """One text between its two marker lines."""
-    return f"{OPENING.format(name, marker)}\n{text}\n{CLOSING.format(name, marker)}"
-
-
-def quote_blocks(texts: Mapping[str, str], cap: int = TEXT_CAP) -> dict[str, str]:
-    """Each text as a block under its name, all with one marker; an empty text says that it is not given."""
-    shown = {name: cut_middle(defuse_text(text), cap) if text else "" for name, text in texts.items()}
+def quote_blocks(texts: Mapping[str, str], cap: int = TEXT_CAP, whole: Collection[str] = ()) -> dict[str, str]:
+    """Each text as a block under its name, all with one marker; an empty text says that it is not given. Those that are
+    named in `whole` are not cut."""
+    defused = {name: defuse_text(text) for name, text in texts.items()}
+    shown = {name: text if name in whole else cut_middle(text, cap) for name, text in defused.items()}
     marker = block_marker(shown.values())
-    return {
-        name: quote_block(name.replace("_", " "), text, marker) if text else NOT_GIVEN for name, text in shown.items()
-    }
+    blocks = dict.fromkeys(shown, NOT_GIVEN)
+    for name, text in shown.items():
+        if text:
+            title = name.replace("_", " ")
+            blocks[name] = f"{OPENING.format(title, marker)}\n{text}\n{CLOSING.format(title, marker)}"
+    return blocks
 
 
 def _name_hidden(found: re.Match[str]) -> str:

@@ -19,6 +19,9 @@ from howsure.model.case import Case
 from howsure.model.expectation import Criteria, WeightedCriteria, text_id
 from howsure.model.score import Part
 
+OPTIONAL = frozenset({"criterion_id", "sample", "details", "order", "failed", "panel"})
+"""Fields that a line leaves out where they say nothing."""
+
 
 class RecordingJudge:
     """Asks `judge`, and passes `write` one line of JSON for each reply before it is read."""
@@ -47,33 +50,28 @@ class RecordingJudge:
         return reply
 
     def _line(self, question: Question, reply: JudgeReply, failed: str = "") -> bytes:
+        procedure = self.procedure(question) if question.member else None
         line: dict[str, Any] = {
             "case_id": question.case.id,
             "candidate": self._candidate,
             "repeat": self._repeat,
             "grader": question.grader,
+            "criterion_id": question.part.id if question.part else "",
+            "judge": question.member or reply.judge or self.name,
+            "sample": question.vote,
+            "attempt": question.attempt,
+            "reply": _json_content(reply.content),
+            "details": reply.details,
+            "order": question.order,
+            "failed": failed,
+            "panel": to_builtins(PanelSeat.for_member(procedure, question.member)) if procedure else {},
         }
-        if question.part:
-            line["criterion_id"] = question.part.id
-        line["judge"] = question.member or reply.judge or self.name
-        if question.vote:
-            line["sample"] = question.vote
-        line |= {"attempt": question.attempt, "reply": _json_content(reply.content)}
-        if reply.details:
-            line["details"] = reply.details
-        line |= self._panel_fields(question, failed)
+        line = {name: value for name, value in line.items() if value or name not in OPTIONAL}
         text = json.dumps(line, ensure_ascii=False)
         try:
             return text.encode() + b"\n"
         except UnicodeEncodeError:
             return json.dumps(line).encode() + b"\n"
-
-    def _panel_fields(self, question: Question, failed: str) -> dict[str, Any]:
-        """The fields that only panels and pairs need."""
-        procedure = self.procedure(question) if question.member else None
-        fields = {"order": question.order, "failed": failed}
-        seat = {} if procedure is None else {"panel": to_builtins(PanelSeat.for_member(procedure, question.member))}
-        return {key: value for key, value in fields.items() if value} | seat
 
 
 def _json_content(content: Any) -> Any:
@@ -183,22 +181,18 @@ class CandidateRecording:
         return JudgeReply(content=line.reply, judge=line.judge or self.name, details=line.details or {})
 
     def _describe(self, question: Question) -> str:
-        words = [f"case {question.case.id!r}", f"grader {question.grader!r}"]
-        if question.part:
-            words.append(f"criterion {question.part.id!r}")
-        if self._candidate:
-            words.append(f"candidate {self._candidate!r}")
-        if self._repeat != 1:
-            words.append(f"repeat {self._repeat}")
-        if question.attempt != 1:
-            words.append(f"attempt {question.attempt}")
-        if question.member:
-            words.append(f"judge {question.member!r}")
-        if question.vote:
-            words.append(f"sample {question.vote}")
-        if question.order:
-            words.append(f"order {question.order!r}")
-        return ", ".join(words)
+        words = {
+            "case": question.case.id,
+            "grader": question.grader,
+            "criterion": question.part.id if question.part else "",
+            "candidate": self._candidate,
+            "repeat": self._repeat if self._repeat != 1 else "",
+            "attempt": question.attempt if question.attempt != 1 else "",
+            "judge": question.member,
+            "sample": question.vote,
+            "order": question.order,
+        }
+        return ", ".join(f"{name} {value!r}" for name, value in words.items() if value)
 
 
 def _names(part: Part | None, case: Case | None) -> Iterator[str]:

@@ -6,7 +6,6 @@ docs/judging.md lists every shape that is accepted."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 
 from howsure.errors import JudgeFailed, boundary
 from howsure.judges.base import Judge, JudgeReply, Question
+from howsure.judges.conversations import one_line
 from howsure.judges.embedded_json import find_json, replace_lone_surrogates, strip_thinking
 from howsure.judges.quotations import cut_middle
 from howsure.judges.reply_fields import (
@@ -34,6 +34,7 @@ from howsure.judges.reply_fields import (
     scale_end,
 )
 from howsure.judges.rulings import Check, NotApplicable, NoValue, Rating, RubricVerdict, RubricVerdicts, UnparsableReply
+from howsure.llm.messages import FinishReason
 from howsure.model.score import UNIT, Scale
 
 _VALUES = (*NUMBERS, *VERDICTS)
@@ -58,6 +59,8 @@ def read_rating(content: Any, scale: Scale, *, whole: bool = False) -> Rating | 
         raise NoValue(unfit[-1] if unfit else "no value in the reply")
     if len(rulings) > 1 and len(meanings := dict.fromkeys(map(_meaning, rulings))) > 1:
         raise UnparsableReply(f"the reply contradicts itself: {' and '.join(meanings)}")
+    if len({each.stated_pass for each in rulings if isinstance(each, Rating)} - {None}) > 1:
+        raise UnparsableReply("the reply contradicts itself: it says both pass and fail")
     # Without a reason of its own, a ruling takes the sentences around it; a bare word is no reason.
     ruling = rulings[-1]
     if ruling.reason or not prose or parse_value(prose) is not None:
@@ -70,6 +73,9 @@ def read_check(content: Any) -> Check | NotApplicable:
     ruling = read_rating(content, UNIT, whole=True)
     if isinstance(ruling, NotApplicable):
         return ruling
+    if ruling.stated_pass not in (None, ruling.value == 1.0):
+        word = VerdictWord.YES if ruling.stated_pass else VerdictWord.NO
+        raise UnparsableReply(f"the fields contradict each other: {ruling.value:g} and {word.value}")
     return Check(passed=ruling.value == 1.0, reason=ruling.reason, evidence=ruling.evidence, details=ruling.details)
 
 
@@ -122,6 +128,7 @@ def _object(raw: Mapping[str, Any], scale: Scale, whole: bool) -> Rating | NotAp
     used = {reason_key, evidence_key, *values.keys}
     return Rating(
         value=_one_value(values, scale, whole),
+        stated_pass=values.words[0] is VerdictWord.YES if values.numbers and values.words else None,
         reason=reason,
         evidence=evidence,
         details={key: value for key, value in raw.items() if normalize_key(key) not in used},
@@ -145,20 +152,18 @@ def _collect_values(fields: Mapping[str, Any], scale: Scale) -> _FieldValues:
             raise NoValue(f"`{key}` is {_short(raw)}")
     if not numbers and not words:
         raise NoValue(f"no value among the fields {', '.join(map(repr, fields)) or '(none)'}")
-    # Next to a number, a verdict is a remark that must not contradict it; it stays among the details.
+    # Next to a number, a verdict is a remark; it stays among the details.
     return _FieldValues([*numbers.values()], [*words.values()], [*(numbers or words)])
 
 
 def _one_value(values: _FieldValues, scale: Scale, whole: bool) -> float:
     """The number, when the fields agree; a word alone only where it is a value itself."""
     numbers = {require_on_scale(number, scale, whole=whole) for number in values.numbers}
-    word = values.words[0] if values.words else None
-    wrong = None if word is None else scale.low if word is VerdictWord.YES else scale.high
-    if len(numbers) > 1 or wrong in numbers or any(other is not word for other in values.words):
+    if len(numbers) > 1 or len(set(values.words)) > 1:
         words = sorted({word.value for word in values.words})
         listed = [*(f"{number:g}" for number in sorted(numbers)), *words]
         raise UnparsableReply(f"the fields contradict each other: {' and '.join(listed)}")
-    return scale_end(word, scale) if word is not None and not numbers else numbers.pop()
+    return numbers.pop() if numbers else scale_end(values.words[0], scale)
 
 
 def _plain(value: Value, scale: Scale, whole: bool) -> Rating | NotApplicable:
@@ -219,15 +224,13 @@ def _is_entry(fields: Mapping[str, Any]) -> bool:
     return any(key in fields for key in (*VERDICTS, *NUMBERS)) and any(key in fields for key in _TEXTS)
 
 
-def _share(entries: Sequence[dict[str, Any]], raw: Any) -> RubricVerdicts | NotApplicable:
+def _share(entries: Sequence[dict[str, Any]], raw: Any) -> RubricVerdicts:
     verdicts = tuple(_verdict(entry) for entry in entries)
     texts = [verdict.text for verdict in verdicts if verdict.text]
     if len(set(texts)) < len(texts):
         raise UnparsableReply("the reply rules on the same criterion twice")
     fields = normalize_fields(raw) if isinstance(raw, dict) else {}
     reason, _ = find_reason(fields)
-    if all(verdict.passed is None for verdict in verdicts):
-        return NotApplicable(reason=reason or "none of the judge's own criteria applies")
     evidence, _ = find_evidence(fields)
     ruling = RubricVerdicts(verdicts=verdicts, reason=reason, evidence=evidence)
     stated = parse_value(fields.get("score"))
@@ -239,13 +242,15 @@ def _share(entries: Sequence[dict[str, Any]], raw: Any) -> RubricVerdicts | NotA
 
 
 def _verdict(entry: dict[str, Any]) -> RubricVerdict:
-    ruling = read_value(entry, UNIT, whole=True)
+    ruling = read_check(entry)
+    if isinstance(ruling, NotApplicable):
+        raise UnparsableReply("the reply says of one of its own criteria that it does not apply")
     fields = normalize_fields(entry)
     about = fields.get("evaluatedrubric")
     importance = fields.get("importance") or (about.get("importance") if isinstance(about, dict) else "")
     return RubricVerdict(
         text=_text(entry),
-        passed=None if isinstance(ruling, NotApplicable) else ruling.value == 1.0,
+        passed=ruling.passed,
         reason=ruling.reason,
         importance=str(importance or ""),
     )
@@ -264,6 +269,9 @@ QUOTE_CAP = 200
 """Characters of an unreadable reply that the failure quotes."""
 REPEAT_CAP = 4_000
 """Characters of an unreadable reply that the judge is shown again."""
+FINISH = "finish_reason"
+"""A key in the details of a reply that did not end by itself."""
+CUT_OFF = " (the reply was cut off at its token limit)"
 
 
 async def ask_until_readable(
@@ -284,18 +292,13 @@ async def ask_until_readable(
         try:
             return read(reply.content), reply
         except (UnparsableReply, RecursionError) as error:
-            problems.append(f"attempt {attempt}: {error}: {quote_reply(reply.content)}")
-            question = replace(
-                question, unreadable=str(error), replied=cut_middle(_reply_text(reply.content), REPEAT_CAP)
-            )
+            wrong = f"{error}{CUT_OFF}" if reply.details.get(FINISH) == FinishReason.LENGTH.value else str(error)
+            problems.append(f"attempt {attempt}: {wrong}: {quote_reply(reply.content)}")
+            question = replace(question, unreadable=wrong, replied=cut_middle(one_line(reply.content), REPEAT_CAP))
     raise JudgeFailed("; ".join(problems))
 
 
 def quote_reply(content: Any) -> str:
     """A reply, cut to fit in a message."""
-    text = " ".join(replace_lone_surrogates(_reply_text(content)).split())
+    text = " ".join(replace_lone_surrogates(one_line(content)).split())
     return f"“{text}”" if len(text) <= QUOTE_CAP else f"“{text[:QUOTE_CAP]}…”"
-
-
-def _reply_text(content: Any) -> str:
-    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=repr)

@@ -17,9 +17,11 @@ class NoValue(UnparsableReply):
 
 
 class Rating(Struct, frozen=True, kw_only=True):
-    """A number on the scale that was asked for. `details` is everything else in the reply, by its own keys."""
+    """A number on the scale that was asked for. `stated_pass`: the judge says besides that the answer passes, or fails.
+    `details` is everything else in the reply, by its own keys."""
 
     value: float
+    stated_pass: bool | None = None
     reason: str = ""
     evidence: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
@@ -39,16 +41,16 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 class RubricVerdict(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of a rubric that the judge wrote itself; `passed` None: it does not apply."""
+    """One line of a rubric that the judge wrote itself."""
 
     text: str
-    passed: bool | None
+    passed: bool
     reason: str = ""
     importance: str = ""
 
 
 class RubricVerdicts(Struct, frozen=True, kw_only=True):
-    """Verdicts of which at least one applies; the value is the share that passed."""
+    """At least one verdict; the value is the share that passed."""
 
     verdicts: tuple[RubricVerdict, ...]
     reason: str = ""
@@ -56,8 +58,7 @@ class RubricVerdicts(Struct, frozen=True, kw_only=True):
 
     @property
     def value(self) -> float:
-        applicable = [verdict.passed for verdict in self.verdicts if verdict.passed is not None]
-        return sum(applicable) / len(applicable)
+        return sum(verdict.passed for verdict in self.verdicts) / len(self.verdicts)
 
     @property
     def details(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from howsure.errors import Conflict, UnknownName
 from howsure.graders.base import BindableGrader, Grader
 from howsure.kit.report_formats import ReportFormat
 from howsure.llm.base import HttpProvider, Provider
+from howsure.model.dataset_policy import DatasetPolicy
 from howsure.model.verdict import Profile
 from howsure.policies.verdicts import Policy
 from howsure.targets.base import Target, TargetKind
@@ -91,6 +92,7 @@ class Kit:
         self.profiles: Registry[Profile] = Registry("profile")
         self.policies: dict[str, Policy] = {}
         self.contracts: dict[str, dict[str, Any]] = {}
+        self.dataset_policies: dict[str, DatasetPolicy] = {}
         self.plugin_versions: list[str] = []
         """The plug-ins that added to it, each with its version or hash. A run pins them."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 
-from howsure.dialects.base import Importer
 from howsure.dialects.explain import ExplainDialect
 from howsure.dialects.golden import GoldenDialect
 from howsure.dialects.legal import LegalDialect
@@ -23,8 +22,8 @@ from howsure.graders.rubric import RubricGrader
 from howsure.graders.simulator_fidelity import JudgedFidelityGrader, SimulatorFidelityGrader
 from howsure.graders.state_and_steps import AgentsInvolvedGrader, FinalStateGrader, TrajectoryGrader
 from howsure.graders.tool_calls import ForbiddenToolsGrader, ToolsUsedGrader, tool_calls, tool_usage_accuracy
+from howsure.judges.dataset_policies import POLICIES
 from howsure.kit import Kit
-from howsure.llm.base import HttpProvider
 from howsure.model.verdict import Profile
 from howsure.policies.worlds import builtin_policies
 from howsure.prices.table import PriceTable
@@ -75,26 +74,16 @@ def builtin_kit(profiles: Iterable[Profile], prices: PriceTable | None = None) -
     return kit
 
 
-def _importers() -> tuple[Importer, ...]:
-    """Loaded by name, because only conversions need them."""
-    loaded: tuple[Importer, ...] = import_module("howsure.dialects.importers").importers()
-    return loaded
-
-
-def _providers() -> tuple[HttpProvider, ...]:
-    """Loaded by name: only runs that ask a model need them."""
-    loaded: tuple[HttpProvider, ...] = import_module("howsure.llm.providers").BUILTIN_PROVIDERS
-    return loaded
-
-
 def register(kit: Kit, prices: PriceTable | None = None) -> None:
-    kit.dialects.add(ExplainDialect(profiles=kit.profiles.names()))
+    kit.dialects.add(ExplainDialect(profiles=kit.profiles.by_name()))
     kit.dialects.add(GoldenDialect())
     kit.dialects.add(SimulationDialect())
     kit.dialects.add(TestSetDialect())
-    kit.dialects.add(LegalDialect())
-    kit.importers.load_lazily(_importers)
-    kit.providers.load_lazily(_providers)
+    kit.dataset_policies.update(POLICIES)
+    kit.dialects.add(LegalDialect(kit.dataset_policies))
+    # Loaded by name: only conversions need importers, and only runs that ask a model need providers.
+    kit.importers.load_lazily(lambda: import_module("howsure.dialects.importers").importers())
+    kit.providers.load_lazily(lambda: import_module("howsure.llm.providers").BUILTIN_PROVIDERS)
     kit.targets.add(RecordedTarget())
     for kind in TARGET_KINDS:
         kit.kinds.add(kind)

@@ -11,14 +11,13 @@ from howsure.dialects import base as dialects
 from howsure.graders import base as graders
 from howsure.kit import report_formats
 from howsure.llm import base as llm
-from howsure.targets import base
 from howsure.targets import base as targets
 from howsure.users import base as users
 
 CONTRACTS: dict[str, tuple[str, ModuleType, tuple[str, ...]]] = {
     "Dialect": ("kit.dialects", dialects, ("Importer", "Dialect")),
     "Target": ("kit.targets", targets, ("Target", "Session", "Reply", "Closing")),
-    "Target kind": ("kit.kinds", base, ("TargetKind", "TargetRequest")),
+    "Target kind": ("kit.kinds", targets, ("TargetKind", "TargetRequest")),
     "Simulated user": ("kit.users", users, ("UserSimulator", "User", "UserMessage", "UserExit")),
     "Grader": ("kit.graders", graders, ("Grader", "BindableGrader", "GraderContext")),
     "Model provider": ("kit.providers", llm, ("Provider", "ModelRequest", "ModelReply")),

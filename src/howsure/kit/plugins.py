@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -19,15 +20,21 @@ class _PluginBroke(CaseFailure):
     """Carries what a plug-in raised to the error message. It never leaves this file."""
 
 
+@cache
+def _entry_points() -> tuple[EntryPoint, ...]:
+    """Read once: looking through all installed packages takes milliseconds."""
+    return tuple(entry_points(group=GROUP))
+
+
 def installed_plugins() -> Iterator[Register]:
     """`register` of every installed package that has an entry point in the group `howsure.plugins`."""
-    for point in entry_points(group=GROUP):
+    for point in _entry_points():
         yield _check_register(point.load, f"plug-in {point.name!r}")
 
 
 def installed_names() -> Iterator[str]:
     """The name of every installed plug-in, with the version of its package."""
-    for point in entry_points(group=GROUP):
+    for point in _entry_points():
         yield f"{point.name} ({point.dist.name} {point.dist.version})" if point.dist else point.name
 
 

@@ -135,11 +135,11 @@ def unreadable_failure(response: HttpResponse, error: Exception) -> FailedAttemp
     return FailedAttempt(kind=FailureKind.UNREADABLE, message=message, status=response.status)
 
 
-def quote_body(content: str | bytes) -> str:
+def quote_body(content: str | bytes, most: int = QUOTED) -> str:
     """The beginning of a body, on one line."""
-    text = content if isinstance(content, str) else content[: 4 * QUOTED].decode("utf-8", "replace")
+    text = content if isinstance(content, str) else content[: 4 * most].decode("utf-8", "replace")
     text = " ".join(text.split())
-    return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _details(body: bytes) -> Any:

@@ -125,11 +125,7 @@ def _is_counted(name: str, match: Matching) -> bool:
 @lru_cache(maxsize=256)
 def _full_match(count: int) -> CallComparison:
     return CallComparison(
-        value=1.0,
-        selection=1.0,
-        arguments=1.0 if count else None,
-        order=1.0 if count > 1 else None,
-        matched=count,
+        value=1.0, selection=1.0, arguments=1.0 if count else None, order=1.0 if count > 1 else None, matched=count
     )
 
 
@@ -159,6 +155,8 @@ class _CallAlignment:
         ends = list(accumulate(map(len, groups)))
         self.groups = [range(end - len(group), end) for group, end in zip(groups, ends, strict=True)]
         self.mode = match.mode
+        # Without message numbers, the calls count in order, however they were grouped.
+        self.by_message = match.mode is MatchMode.EXACT and any(call.message is not None for call in required)
         self.rules: dict[str, ArgumentRule] = {
             call.name: match.args_for.get(call.name, match.arguments) for call in required
         }
@@ -191,7 +189,7 @@ class _CallAlignment:
         )
 
     def _ordered(self, possible: int) -> Pairs:
-        if self.mode is MatchMode.EXACT:
+        if self.by_message:
             # A call without a message number is its own group.
             groups: dict[object, list[int]] = {}
             for place, call in enumerate(self.expected):
@@ -222,14 +220,18 @@ class _CallAlignment:
             reasons.append(self._explain_missing(call, place in fitting, spare))
         if forbids_others(self.mode):
             reasons += [f"`{self.made[place].name}` was called, but not expected" for place in spare]
-        return reasons
+        return list(dict.fromkeys(reasons))
 
     def _explain_missing(self, call: ExpectedCall, fits_elsewhere: bool, spare: list[int]) -> str:
         """The reason for a missing call. Removes the call that explains it from `spare`, so that it is reported
         once."""
         closest = self._closest(call, spare)
         if closest is None:
-            return f"`{call.name}` was not called" if not fits_elsewhere else f"`{call.name}`: {self._order_mistake()}"
+            if fits_elsewhere:
+                return f"`{call.name}`: {self._order_mistake()}"
+            expected = sum(one.name == call.name for one in self.expected)
+            made = sum(one.name == call.name for one in self.made)
+            return f"`{call.name}` was called {made} of {expected} times" if made else f"`{call.name}` was not called"
         spare.remove(closest)
         wrong = argument_mismatches(call.arguments, self.made[closest].arguments, self.rules[call.name])
         if not wrong:
@@ -237,7 +239,7 @@ class _CallAlignment:
         return f"`{call.name}` was called with other arguments: {', '.join(wrong)}"
 
     def _order_mistake(self) -> str:
-        if self.mode is MatchMode.EXACT:
+        if self.by_message:
             return "called, but not in the expected place (message by message)"
         return "called, but not in the expected order"
 
@@ -247,8 +249,7 @@ class _CallAlignment:
             return same_name[0] if same_name else None
         rule = self.rules[call.name]
         return min(
-            same_name,
-            key=lambda place: len(argument_mismatches(call.arguments, self.made[place].arguments, rule)),
+            same_name, key=lambda place: len(argument_mismatches(call.arguments, self.made[place].arguments, rule))
         )
 
 

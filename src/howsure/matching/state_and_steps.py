@@ -5,22 +5,16 @@ from the prefixes of trace summaries (`agent:`, `sub-agent:`, `tool:`)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from howsure.matching.alignment import (
-    align_in_order,
-    forbids_others,
-    match_share,
-    maximum_matching,
-    requires_all,
-)
+from howsure.matching.alignment import align_in_order, forbids_others, match_share, maximum_matching, requires_all
 from howsure.matching.matchers import describe_value, may_be_missing
 from howsure.matching.values import ABSENT, LENIENT, at_path
 from howsure.model.expectation import FinalState, MatchMode, Trajectory
-from howsure.model.transcript import Step
+from howsure.model.transcript import AgentStep, Step
 
 _PREFIX = re.compile(r"(?:agent|sub[-_ ]?agent|tool)\s*:\s*", re.IGNORECASE)
 
@@ -44,8 +38,9 @@ def bare_name(name: str) -> str:
     return _PREFIX.sub("", name.strip(), count=1)
 
 
-def compare_steps(trajectory: Trajectory, steps: Iterable[Step]) -> StepComparison:
-    """If no step is expected, none may be taken."""
+def compare_steps(trajectory: Trajectory, steps: Sequence[Step]) -> StepComparison:
+    """If no step is expected, none may be taken. An agent that answers in the next turn too may be listed again or not:
+    the comparison that fits better counts."""
     match = trajectory.match
     only = None if match.only is None else {bare_name(name) for name in match.only}
     ignored = {bare_name(name) for name in match.ignore}
@@ -61,7 +56,22 @@ def compare_steps(trajectory: Trajectory, steps: Iterable[Step]) -> StepComparis
         return StepComparison(value=0.0 if taken else 1.0, taken=taken, unexpected=taken, reasons=reasons)
     if expected == taken:
         return StepComparison(value=1.0, taken=taken)
-    return _compare_names(expected, taken, match.mode)
+    by_turn = _compare_names(expected, taken, match.mode)
+    joined = counted_names(step.name for step in _without_repeated_agents(steps))
+    if by_turn.passed or joined == taken:
+        return by_turn
+    return max(by_turn, _compare_names(expected, joined, match.mode), key=lambda comparison: comparison.value)
+
+
+def _without_repeated_agents(steps: Iterable[Step]) -> Iterator[Step]:
+    """Without the agents that took over from themselves."""
+    speaking = ""
+    for step in steps:
+        if isinstance(step, AgentStep):
+            if step.name == speaking:
+                continue
+            speaking = step.name
+        yield step
 
 
 def _compare_names(expected: tuple[str, ...], taken: tuple[str, ...], mode: MatchMode) -> StepComparison:
@@ -76,14 +86,17 @@ def _compare_names(expected: tuple[str, ...], taken: tuple[str, ...], mode: Matc
     unexpected = tuple(name for place, name in enumerate(taken) if place not in used)
     reasons: list[str] = []
     if requires_all(mode):
-        reasons += [
-            f"`{name}` {'took part, but not in the expected place' if name in unexpected else 'did not take part'}"
-            for name in missing
-        ]
+        reasons += dict.fromkeys(f"`{name}` {_missing_reason(name, unexpected, expected, taken)}" for name in missing)
     if forbids_others(mode):
         reasons += [f"`{name}` took part, but was not expected" for name in unexpected if name not in missing]
     value = match_share(mode, len(pairs), len(expected), len(taken))
     return StepComparison(value=value, taken=taken, missing=missing, unexpected=unexpected, reasons=tuple(reasons))
+
+
+def _missing_reason(name: str, unexpected: tuple[str, ...], expected: tuple[str, ...], taken: tuple[str, ...]) -> str:
+    if name in unexpected:
+        return "took part, but not in the expected place"
+    return f"took part {taken.count(name)} of {expected.count(name)} times" if name in taken else "did not take part"
 
 
 class StateComparison(Struct, frozen=True, kw_only=True):

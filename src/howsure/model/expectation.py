@@ -97,7 +97,8 @@ class Matching(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class ExpectedCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One expected call. Arguments are literal values or matchers (`{"$any": true}` …). Calls with equal `message`
-    numbers are made in one message (None: each call has its own message)."""
+    numbers are made in one message. If no expected call has a number, it does not matter how calls were grouped into
+    messages; else a call without one has its own message."""
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)

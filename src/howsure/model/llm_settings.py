@@ -16,21 +16,26 @@ PROVIDER_NAMES = ("openai", "anthropic", "google", "azure", "mistral", "ollama",
 
 class CallSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The options of a call. None: the default of the provider. An option that a provider lacks is left out of the
-    body.
-
-    `logprobs` is the number of alternatives for each token. `schema_by_prompt` puts the JSON Schema into the prompt,
-    for servers that cannot enforce one. `extra` is added to the body unchanged and wins over everything else.
-    """
+    body."""
 
     temperature: float | None = None
+    """From 0 to 2."""
     max_tokens: int | None = None
+    """The longest reply."""
     top_p: float | None = None
+    """From 0 to 1."""
     seed: int | None = None
+    """For providers that can repeat a reply."""
     logprobs: int | None = None
+    """Ask for the probabilities of tokens, judges for those of ratings: the number of alternatives for each."""
     effort: str | None = None
+    """How long the model may think, as the provider calls it."""
     stop: tuple[str, ...] = ()
+    """Texts at which a reply ends."""
     schema_by_prompt: bool = False
+    """Put the JSON Schema of the reply into the prompt, for servers that cannot enforce one."""
     extra: dict[str, Any] = field(default_factory=dict)
+    """Added to the body unchanged; it wins over everything else."""
 
     def problems(self) -> Iterator[str]:
         """One sentence for each wrong option."""
@@ -49,7 +54,9 @@ class RateLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a provider allows for one model. None: unknown or unlimited."""
 
     requests_per_minute: float | None = None
+    """Calls a minute."""
     tokens_per_minute: float | None = None
+    """Tokens a minute, of prompts and replies."""
 
     def __post_init__(self) -> None:
         if any(rate is not None and not rate > 0 for rate in (self.requests_per_minute, self.tokens_per_minute)):
@@ -57,12 +64,14 @@ class RateLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RetryLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How long one call is retried: the number of attempts, the seconds of all attempts and pauses, and the seconds for
-    a server that has never answered."""
+    """How long one call is retried."""
 
     attempts: int = 12
+    """Attempts of one call."""
     seconds: float = 300.0
+    """Seconds for all attempts and the pauses between them."""
     first_contact: float = 20.0
+    """Seconds for a server that has never answered."""
 
     def problems(self) -> Iterator[str]:
         if self.attempts < 1:

@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from howsure.errors import CaseFailure
 from howsure.model.case import Case
+from howsure.model.flag import Flag
 from howsure.model.score import Grade, Part
 from howsure.model.simulation import Fault
-from howsure.model.transcript import Transcript
+from howsure.model.transcript import BrokenRecording, Transcript
 from howsure.model.verdict import Verdict
 
 FORMAT = 1
@@ -37,7 +38,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The result of one attempt. `transcript` None: the target broke before there was one. `fault`: who is responsible
-    for a simulated conversation that did not pass."""
+    for a simulated conversation that did not pass. `flags`: what a reader must know besides the verdict."""
 
     case: Case
     verdict: Verdict
@@ -46,11 +47,24 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     failures: tuple[Failure, ...] = ()
     transcript: Transcript | None = None
     fault: Fault | None = None
+    flags: tuple[Flag, ...] = ()
     candidate: str = ""
     repeat: int = 1
     position: int = 0
     created_at: datetime | None = None
     duration_ms: float = 0.0
+
+    @property
+    def recording(self) -> Transcript | BrokenRecording:
+        """The conversation, to be graded again. One that broke stays one that broke."""
+        broken = [failure.message for failure in self.failures if failure.kind not in _OF_GRADING]
+        if self.transcript is not None and not broken:
+            return self.transcript
+        return BrokenRecording(reason="; ".join(broken) or "no transcript was kept", transcript=self.transcript)
+
+
+_OF_GRADING = ("GraderFailed", "JudgeFailed", "PolicyFailed")
+"""The failures after a conversation."""
 
 
 def result_id(run: UUID, case: str, candidate: str, repeat: int) -> UUID:

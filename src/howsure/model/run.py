@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import Enum
+from pathlib import PurePath
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from howsure.model.agent import Agent
 from howsure.model.rubric import Rubric
@@ -26,12 +28,14 @@ class RunState(Enum):
 
 
 class DatasetPin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file as it was when the run was planned. `id`, `name` and `version` are what the file says of itself."""
+    """A file as it was when the run was planned. `cases` are those in the file, `selected` those that filters and limit
+    leave (None: not known). `id`, `name` and `version` are what the file says of itself."""
 
     path: str
     sha256: str
     dialect: str = ""
     cases: int = 0
+    selected: int | None = None
     id: str = ""
     name: str = ""
     version: int | None = None
@@ -42,7 +46,11 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     `request` is what was asked for, with its defaults filled in and its files as they can be found again: given to
     `howsure run` once more, it makes the same run. The other fields hold what the request does not say: the hashes of
-    files, prompts and settings, and the rubric and the agent as they were.
+    files, prompts and settings, the rubric and the agent as they were, and in `notes` what a reader of the results must
+    know that was known before the run, in sentences: what is expected and checked by nobody, what could not be read.
+    `judged` names the graders that may ask the judge (None: not known); `marks` are those of the profile that was asked
+    for, where they differ from the built-in ones; `settings` are those that shape the run and were changed; `models`
+    are the models under test, by candidate.
     """
 
     request: RunRequest = RunRequest()
@@ -60,12 +68,28 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     agent: Agent | None = None
     agent_id: str = ""
     plugins: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    judged: tuple[str, ...] | None = None
+    marks: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
     howsure_version: str = ""
 
     @property
     def agent_key(self) -> str:
         """The id of the agent: of the one that is described, or of one of which nothing but the id is known."""
         return self.agent.id if self.agent else self.agent_id
+
+    def dataset_name(self, position: int) -> str:
+        """The file that the attempt at this position has its case from; "" where that is not known."""
+        case = position // (self.request.repeat * max(len(self.request.candidates), 1))
+        for pin in self.datasets:
+            if len(self.datasets) == 1 or pin.selected is None:
+                return PurePath(pin.path).name if len(self.datasets) == 1 else ""
+            if case < pin.selected:
+                return PurePath(pin.path).name
+            case -= pin.selected
+        return ""
 
 
 class ModelSpending(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -101,6 +125,12 @@ class Counts(Struct, frozen=True, kw_only=True):
         """Of the cases that could be judged; None when none could."""
         judged = self.passed + self.failed
         return self.passed / judged if judged else None
+
+    @property
+    def certain_rate(self) -> float:
+        """What would have passed if all that errored had failed: what candidates are ordered by."""
+        tried = self.passed + self.failed + self.errored
+        return self.passed / tried if tried else 0.0
 
 
 class Run(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -18,7 +18,7 @@ OFFLINE = "offline"
 
 
 class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One run, as somebody asks for it. None and "" mean: not said.
+    """One run, as somebody asks for it. None and "" mean: not said. Several targets are a tuple.
 
     A file is a path, `-` for a pipe, an address, `run:RUN` or a document of the service (`document:KIND/ID@VERSION`).
     `RunRequest(datasets=("cases.jsonl",), judge="offline", repeat=3)`
@@ -26,7 +26,7 @@ class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     datasets: tuple[str, ...] = ()
     dialect: str = ""
-    target: str = ""
+    target: str | tuple[str, ...] = ""
     responses: tuple[str, ...] = ()
     candidates: tuple[str, ...] = ()
     judge: str = ""
@@ -54,3 +54,21 @@ class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     trace: str = ""
     record_judge: str = ""
     name: str = ""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Every target: where there are several, each is a candidate."""
+        return (self.target,) if isinstance(self.target, str) else self.target
+
+    @property
+    def target_text(self) -> str:
+        return ", ".join(self.targets)
+
+    @property
+    def changes_graders(self) -> bool:
+        """Whether `graders` are `+added` to the usual ones and `-taken` from them; else they are the only ones."""
+        return any(name[:1] in ("+", "-") for name in self.graders or ())
+
+    def may_have(self, grader: str) -> bool:
+        names = self.graders
+        return names is None or grader in names or (self.changes_graders and f"-{grader}" not in names)

@@ -53,18 +53,22 @@ class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Score(Struct, frozen=True, kw_only=True, tag="score", tag_field="kind", omit_defaults=True):
-    """One measurement. `passed` is derived from value, mark and direction, so it cannot contradict them."""
+    """One measurement. `passed` is derived from value, mark and direction, so it cannot contradict them. The exception
+    is `stated_pass`: the judge itself says whether the answer passes, and the policy of the dataset lets that win over
+    the mark. `flag`: the kind of flag that the result gets for it, with the reason as its text."""
 
     name: str
     value: float
     scale: Scale = UNIT
     pass_mark: float | None = None
     direction: Direction = Direction.HIGHER
+    stated_pass: bool | None = None
     reason: str = ""
     part: Part | None = None
     evidence: tuple[str, ...] = ()
     judge: str = ""
     cost_usd: float | None = None
+    flag: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,8 +80,8 @@ class Score(Struct, frozen=True, kw_only=True, tag="score", tag_field="kind", om
     @property
     def passed(self) -> bool | None:
         """None: measured, not judged."""
-        if self.pass_mark is None:
-            return None
+        if self.pass_mark is None or self.stated_pass is not None:
+            return None if self.pass_mark is None else self.stated_pass
         return self.value <= self.pass_mark if self.direction is Direction.LOWER else self.value >= self.pass_mark
 
 

@@ -54,8 +54,13 @@ class Simulation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     discarded: tuple[tuple[UserMistake, ...], ...] = ()
 
     @property
+    def spoiling(self) -> UserMistake | None:
+        """The first mistake that spoiled the conversation."""
+        return next((slip for slip in self.slips if slip.spoils), None)
+
+    @property
     def spoiled(self) -> bool:
-        return any(slip.spoils for slip in self.slips)
+        return self.spoiling is not None
 
 
 class Party(Enum):

@@ -81,10 +81,21 @@ class GraderSummary(Struct, frozen=True, kw_only=True):
     pass_mark: float | None = None
 
 
+class SliceCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The results of the cases whose `label` has this value: a label of theirs, `tag`, or `file`, the dataset's."""
+
+    label: str
+    value: str
+    counts: Counts
+    candidate: str = ""
+
+
 class Summary(Struct, frozen=True, kw_only=True):
     """One Run in numbers. `criteria` counts the parts of `criteria` and `weighted_criteria`, `rules` those of `rubric`,
     `components` the rules by scope (`general` where a rule has none); None where no case had any. `faults` counts the
-    simulated conversations that did not pass by who is responsible. `gates` is empty until a service decides them."""
+    simulated conversations that did not pass by who is responsible, `flags` the flags of results by kind. `slices`:
+    the same by label, for the labels that have a few values; `labels` names all labels of the cases. `gates` is empty
+    until a service decides them."""
 
     run: Run
     candidates: dict[str, Counts]
@@ -93,4 +104,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     rules: Tally | None = None
     components: dict[str, Tally] = field(default_factory=dict)
     faults: dict[str, int] = field(default_factory=dict)
+    flags: dict[str, int] = field(default_factory=dict)
+    slices: tuple[SliceCounts, ...] = ()
+    labels: tuple[str, ...] = ()
     gates: tuple[GateRuling, ...] = ()

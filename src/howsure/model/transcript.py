@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from howsure.model.flag import Flag
 from howsure.model.simulation import Simulation
 
 
@@ -80,20 +81,36 @@ class Span(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Tokens and cost. None: unknown (never zero by default). Prompt tokens include the cached ones; completion tokens
-    exclude thinking."""
+    """Tokens and cost. None: unknown (never zero by default). Prompt tokens include the cached ones and those that
+    tools brought; completion tokens exclude thinking."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     thinking_tokens: int | None = None
+    tool_prompt_tokens: int | None = None
     cost_usd: float | None = None
 
 
-class BrokenRecording(Struct, frozen=True, kw_only=True, tag="mishap", tag_field="kind"):
-    """A recording of a conversation that broke. There is nothing to grade."""
+class BrokenRecording(Struct, frozen=True, kw_only=True, tag="mishap", tag_field="kind", omit_defaults=True):
+    """A recording of a conversation that broke. Nothing in it is judged; measures are taken of `transcript`, which is
+    what was recorded until then."""
 
     reason: str
+    transcript: Transcript | None = None
+
+
+class SentRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The first request to a live target, as it was sent: a system prompt, the earlier conversation, and the first
+    message with everything around the user's words. Later turns were sent as the transcript has them.
+
+    `model` and `settings` (temperature, seed, max_tokens …) are those of a chat target; `body` is what an HTTP target
+    posts where its settings have a body of their own."""
+
+    messages: tuple[Message, ...]
+    model: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    body: str = ""
 
 
 class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field="kind", omit_defaults=True):
@@ -101,7 +118,8 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
 
     `steps` is the order in which agents and tools took part, if the source knows it better than the messages show.
     `state`, `spans`, `usage` and `duration_ms` are None if they were not recorded. `invented_times`: a converter made
-    up the times of the spans, so they say nothing about latency. `simulation`: how the user's side was played.
+    up the times of the spans, so they say nothing about latency. `simulation`: how the user's side was played. `flags`:
+    what the target noticed, such as a reply that was cut off. `sent`: what a live target was sent.
     """
 
     answer: str
@@ -113,6 +131,8 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
     duration_ms: float | None = None
     invented_times: bool = False
     simulation: Simulation | None = None
+    flags: tuple[Flag, ...] = ()
+    sent: SentRequest | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -133,10 +153,12 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
 
 
 def steps_of(messages: Iterable[Message]) -> tuple[Step, ...]:
-    """Agents (when they take over) and tool calls, in the order of the messages."""
+    """Agents (when they take over, and anew in each turn) and tool calls, in the order of the messages."""
     steps: list[Step] = []
     speaking = ""
     for message in messages:
+        if message.role is Role.USER:
+            speaking = ""
         if message.agent and message.agent != speaking:
             speaking = message.agent
             steps.append(AgentStep(name=speaking))

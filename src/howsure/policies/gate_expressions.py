@@ -84,10 +84,6 @@ THOUSANDS = re.compile(r"([kKM])\b")
 TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 
 
-def read_number(scanner: GateScanner) -> float:
-    return _expect_number(scanner, "a number")
-
-
 def read_share(scanner: GateScanner) -> float:
     """`0.9` or `90%`."""
     begin = scanner.here
@@ -207,7 +203,10 @@ def _read_condition(name: str, scanner: GateScanner) -> GateCondition:
         scope = _read_scope(scanner, "grader", "candidate", "labels")
         return RepeatedPass(k=k, every=found[1] == "^", scope=scope, bound=_read_bound(scanner, read_share))
     if found := PERCENTILE.match(name):
-        return _read_percentile(scanner, float(found[1]))
+        percent = float(found[1])
+        if not 0 < percent < 100:
+            raise scanner.error(f"expected a percentile between 0 and 100, found {percent:g}", at=1)
+        return _read_latency(scanner, percent / 100)
     if name not in CONDITION_READERS:
         near = get_close_matches(
             name, [*CONDITION_READERS, "p95_latency", "p50_latency", "pass^3", "pass@3"], n=2, cutoff=0.5
@@ -228,21 +227,13 @@ def _read_mean(scanner: GateScanner) -> GateCondition:
     scope = _read_scope(scanner, "grader", "candidate", "labels")
     if not scope.grader:
         raise scanner.error("a mean is that of a grader: expected its name, as in mean[response_correctness]", at=begin)
-    return MeanGrade(scope=scope, bound=_read_bound(scanner, read_number))
+    bound = GateBound(_read_sign(scanner), _expect_number(scanner, "a number"))
+    return MeanGrade(scope=scope, bound=bound)
 
 
-def _read_percentile(scanner: GateScanner, percent: float) -> GateCondition:
-    if not 0 < percent < 100:
-        raise scanner.error(f"expected a percentile between 0 and 100, found {percent:g}", at=1)
-    return Latency(
-        share=percent / 100, scope=_read_scope(scanner, "candidate", "labels"), bound=_read_bound(scanner, read_seconds)
-    )
-
-
-def _read_mean_latency(scanner: GateScanner) -> GateCondition:
-    return Latency(
-        share=None, scope=_read_scope(scanner, "candidate", "labels"), bound=_read_bound(scanner, read_seconds)
-    )
+def _read_latency(scanner: GateScanner, share: float | None = None) -> GateCondition:
+    scope = _read_scope(scanner, "candidate", "labels")
+    return Latency(share=share, scope=scope, bound=_read_bound(scanner, read_seconds))
 
 
 def _spending_reader(of: SpendingUnit, *, per_case: bool = False) -> Callable[[GateScanner], GateCondition]:
@@ -293,7 +284,7 @@ CONDITION_READERS: dict[str, Callable[[GateScanner], GateCondition]] = {
     "no_regression": _read_no_regression,
     "rule": _read_all_checks,
     "criterion": _read_all_checks,
-    "mean_latency": _read_mean_latency,
+    "mean_latency": _read_latency,
     "cost": _spending_reader(SpendingUnit.COST),
     "cost_per_case": _spending_reader(SpendingUnit.COST, per_case=True),
     "tokens": _spending_reader(SpendingUnit.TOKENS),

@@ -7,7 +7,7 @@ policies of the worlds are in worlds.py."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -39,19 +39,6 @@ def failure_reason(score: Score, profile: Profile, *, hard: bool) -> str:
         return f"hard fail: {_label(score)} {_compare_with_mark(score, limit, holds=False)}{why}"
     comparison = f"{_label(score)} {_compare_with_mark(score, score.pass_mark, holds=False)}"
     return comparison if score.name == COMPOSITE else f"{comparison}{why}"
-
-
-def error_reasons(broken: Sequence[Unscored]) -> Iterator[str]:
-    """One sentence for each grade that could not be given."""
-    for grade in broken:
-        yield f"{_label(grade)} could not be graded: {_shorten(grade.reason)}"
-
-
-def judge_reason(unjudged: Sequence[Unscored]) -> Iterator[str]:
-    """One sentence with every grader that had no judge."""
-    names = dict.fromkeys(grade.name for grade in unjudged if grade.name != COMPOSITE)
-    if unjudged:
-        yield f"{NEEDS_A_JUDGE}: {', '.join(names) or COMPOSITE}"
 
 
 def passing_reasons(gating: Sequence[Grade]) -> tuple[str, ...]:
@@ -89,11 +76,14 @@ def _compare_with_mark(score: Score, mark: float | None, *, holds: bool) -> str:
     if mark is None:
         return f"{score.value:.2f}"
     lower = score.direction is Direction.LOWER
-    sign = ("≤" if lower else "≥") if holds else (">" if lower else "<")
+    reached = score.value <= mark if lower else score.value >= mark
+    sign = ("≤" if lower else "≥") if reached else (">" if lower else "<")
     decimals = 2
     while score.value != mark and f"{score.value:.{decimals}f}" == f"{mark:.{decimals}f}" and decimals < _MOST_DECIMALS:
         decimals += 1
-    return f"{score.value:.{decimals}f} {sign} {mark:.{decimals}f}"
+    # `stated_pass` may win over the mark.
+    stated = "" if reached is holds else f", and the judge says {'pass' if holds else 'fail'}"
+    return f"{score.value:.{decimals}f} {sign} {mark:.{decimals}f}{stated}"
 
 
 def _shorten(text: str, longest: int = _LONGEST) -> str:
@@ -142,10 +132,11 @@ def decide(grades: Iterable[Grade], profile: Profile | None, free: Collection[st
         broken = [grade for grade in without_value if grade.why is UnscoredReason.ERROR]
         unjudged = [grade for grade in without_value if grade.why is UnscoredReason.NO_JUDGE]
         verdict = Verdict.FAILED if failed else Verdict.ERRORED if broken else Verdict.SKIPPED
+        names = dict.fromkeys(grade.name for grade in unjudged if grade.name != COMPOSITE)
         reasons = (
             *(failure_reason(score, profile, hard=is_hard_fail(score, profile)) for score in failed),
-            *error_reasons(broken),
-            *judge_reason(unjudged),
+            *(f"{_label(grade)} could not be graded: {_shorten(grade.reason)}" for grade in broken),
+            *([f"{NEEDS_A_JUDGE}: {', '.join(names) or COMPOSITE}"] if unjudged else []),
         )
         return Decision(verdict=verdict, reasons=reasons, grades=marked)
     if not gating:

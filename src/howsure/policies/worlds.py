@@ -38,14 +38,19 @@ def explain(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Dec
 
 def composite(grades: Sequence[Grade], profile: Profile) -> Grade | None:
     """Σ(score · weight) / Σ(weight) over the evals; None if there are none. If an eval has no value, the composite has
-    none either."""
+    none either: it is never made of the others alone."""
     weighted = [grade for grade in grades if grade.name in profile.weights and grade.part is None]
     scores = [grade for grade in weighted if isinstance(grade, Score)]
-    for why in (UnscoredReason.ERROR, UnscoredReason.NO_JUDGE):
-        missing = [grade.name for grade in weighted if isinstance(grade, Unscored) and grade.why is why]
-        if missing:
-            reason = f"no value for {', '.join(missing)}"
-            return Unscored(name=COMPOSITE, why=why, reason=reason, scale=LIKERT, pass_mark=profile.composite_mark)
+    missing = {grade.name: grade.why for grade in weighted if isinstance(grade, Unscored)}
+    if missing:
+        unjudged = set(missing.values()) == {UnscoredReason.NO_JUDGE}
+        return Unscored(
+            name=COMPOSITE,
+            why=UnscoredReason.NO_JUDGE if unjudged else UnscoredReason.ERROR,
+            reason=f"no value for {', '.join(missing)}",
+            scale=LIKERT,
+            pass_mark=profile.composite_mark,
+        )
     weight = fsum(profile.weights[score.name] for score in scores)
     if weight <= 0:
         return None
@@ -85,7 +90,7 @@ JUDGED_SHARES = (
 )
 """Judged on 0 to 1, as the share of verdicts on a rubric that the judge writes itself."""
 
-_GOLDEN_NOT_GATING = frozenset({*JUDGED_TO_FIVE, *JUDGED_SHARES})
+_GOLDEN_NOT_GATING = frozenset({*JUDGED_TO_FIVE, *JUDGED_SHARES, "expected_outcome"})
 
 
 def golden(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
@@ -106,15 +111,15 @@ def legal(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decis
 
 def apply_normalization(grades: Iterable[Grade], profile: Profile | None) -> Iterable[Grade]:
     """The weighted sums with the normalization of the profile. Their grader does not know the profile: it reports both
-    values in the details, and `points` as the value."""
+    values in the details, and `points` as the value. Single criteria have the sum's name and stay as they are."""
     if profile is None or profile.normalization is Normalization.POINTS:
         return grades
-    return [_normalize_grade(grade, profile.normalization) for grade in grades]
+    return [_normalize_grade(grade, profile.normalization.value) for grade in grades]
 
 
-def _normalize_grade(grade: Grade, normalization: Normalization) -> Grade:
-    chosen = normalization.value
-    if not isinstance(grade, Score) or grade.name != WEIGHTED or grade.details.get("normalization") == chosen:
+def _normalize_grade(grade: Grade, chosen: str) -> Grade:
+    is_sum = isinstance(grade, Score) and grade.name == WEIGHTED and grade.part is None
+    if not is_sum or grade.details.get("normalization") == chosen:
         return grade
     details = {**grade.details, "normalization": chosen}
     return replace(grade, value=grade.details[chosen], reason=f"{grade.reason}, as {chosen}", details=details)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec import Struct, json, to_builtins
+from msgspec import Struct, json
 
 from howsure.dialects.agent_files import agent_document
 from howsure.model.agent import Agent, AgentModel
-from howsure.model.summary import GraderSummary, Summary
-from howsure.reports.document import escaped, fenced, markdown_table
+from howsure.model.summary import Summary
+from howsure.reports.document import Block, Fence, Heading, Paragraph, Table, markdown
 from howsure.reports.evaluations import evaluation_run
 from howsure.reports.figures import NOTHING, format_number, iso_utc, pass_rate_of, pluralize
 from howsure.reports.run_facts import dataset_names, judge_name, run_sentence, short_id
@@ -19,7 +19,8 @@ from howsure.reports.safe_text import one_line
 
 CELL_LENGTH = 300
 GRADER_FIELDS = ("name", "candidate", "scored", "mean", "scale", "pass_mark", "direction", "pass_rate", "errored")
-RUN_FIELDS = ("passed", "failed", "errored", "skipped", "total", "judge")
+GRADER_FIELDS += ("pass_rate_interval",)
+RUN_FIELDS = ("pass_rate", "pass_rate_interval", "passed", "failed", "errored", "skipped", "total", "judge")
 
 
 class AgentCard(Struct, frozen=True, kw_only=True):
@@ -41,51 +42,50 @@ def card_shape(card: AgentCard) -> dict[str, Any]:
 
 def _run_shape(summary: Summary) -> dict[str, Any]:
     whole = evaluation_run(summary)
-    rate = pass_rate_of(summary.run.counts)
     return {
         "run_id": summary.run.id,
         "name": summary.run.name,
         "completed_at": iso_utc(summary.run.completed_at),
         "datasets": whole["datasets"],
         "summary": run_sentence(summary),
-        "pass_rate": rate.value,
-        "pass_rate_interval": list(rate.interval) if rate.interval else None,
         **{name: whole[name] for name in RUN_FIELDS},
-        "graders": [_grader_shape(grader) for grader in summary.graders],
+        "graders": [{name: grader[name] for name in GRADER_FIELDS} for grader in whole["graders"]],
         "component_scores": whole["component_scores"],
     }
 
 
-def _grader_shape(grader: GraderSummary) -> dict[str, Any]:
-    rate = pass_rate_of(grader)
-    known: dict[str, Any] = {**to_builtins(grader), "pass_rate": rate.value}
-    known["scale"] = [grader.scale.low, grader.scale.high]
-    interval = list(rate.interval) if rate.interval else None
-    return {**{name: known[name] for name in GRADER_FIELDS}, "pass_rate_interval": interval}
-
-
 def card_markdown(card: AgentCard) -> str:
     """The card as a document."""
-    return "\n\n".join(_blocks(card)) + "\n"
+    return markdown(_blocks(card)) + "\n"
 
 
-def _blocks(card: AgentCard) -> Iterator[str]:
+def _blocks(card: AgentCard) -> Iterator[Block]:
     agent = card.agent
-    yield f"# {escaped(agent.name)}"
     facts = [
         ("id", agent.id),
         ("organization", agent.organization_name),
         ("model", _model(agent.model)),
         ("runs", f"the newest {len(card.runs)}; there are older ones" if card.more else f"{len(card.runs)}"),
     ]
-    yield "\n".join(f"- {name}: {escaped(value)}" for name, value in facts if value)
+    yield Heading(agent.name, level=1)
+    yield Table(("", ""), [fact for fact in facts if fact[1]], header=False)
     yield from _history(card)
-    yield "## Prompt"
-    yield fenced(agent.system_prompt) if agent.system_prompt else "No prompt is known."
-    yield from _parts(agent)
+    yield Heading("Prompt")
+    yield Fence(agent.system_prompt) if agent.system_prompt else Paragraph("No prompt is known.")
+    yield Heading(pluralize(len(agent.tools), "tool"))
+    if agent.tools:
+        rows = [(_cut(each.tool_name), _cut(each.type), _cut(each.description or each.name)) for each in agent.tools]
+        yield Table(("tool", "type", "what it does"), rows)
+    yield Heading(pluralize(len(agent.knowledge_bases), "knowledge base"))
+    if agent.knowledge_bases:
+        counts = [
+            NOTHING if each.document_count is None else f"{each.document_count:,}" for each in agent.knowledge_bases
+        ]
+        names = [(_cut(each.name), _cut(each.type)) for each in agent.knowledge_bases]
+        yield Table(("name", "type", "documents:"), [(*pair, n) for pair, n in zip(names, counts, strict=True)])
     if agent.harness:
-        yield "## Harness"
-        yield fenced(json.format(json.encode(agent.harness), indent=2).decode(), "json")
+        yield Heading("Harness")
+        yield Fence(json.format(json.encode(agent.harness), indent=2).decode(), "json")
 
 
 def _model(model: AgentModel | None) -> str:
@@ -96,36 +96,31 @@ def _model(model: AgentModel | None) -> str:
     return f"{named} ({parameters})" if parameters else named
 
 
-def _history(card: AgentCard) -> Iterator[str]:
-    yield "## Runs"
+def _history(card: AgentCard) -> Iterator[Block]:
+    yield Heading("Runs")
     if not card.runs:
-        yield "None is completed yet."
+        yield Paragraph("None is completed yet.")
         return
-    yield markdown_table(
-        ("when", "run", "dataset", "n:", "pass rate [95 %]", "errored:", "judge"), [*map(_run, card.runs)]
-    )
+    columns = ("when", "run", "dataset", "n:", "pass rate [95 %]", "errored:", "judge")
+    yield Table(columns, [*map(_run, card.runs)])
     if any(summary.run.pins.request.repeat > 1 for summary in card.runs):
-        yield "Where cases were tried several times, repeats are alike and the true intervals are wider."
+        yield Paragraph("Where cases were tried several times, repeats are alike and the true intervals are wider.")
     if graders := list(dict.fromkeys(grader.name for summary in card.runs for grader in summary.graders)):
-        yield "## Graders"
-        headings = ["grader", *(short_id(summary.run) for summary in card.runs)]
-        yield markdown_table(
-            headings, [[escaped(name), *(_grader_cell(summary, name) for summary in card.runs)] for name in graders]
-        )
+        rows = [(name, *(_grader_cell(summary, name) for summary in card.runs)) for name in graders]
+        yield Table(["grader", *(short_id(summary.run) for summary in card.runs)], rows, title="Graders")
 
 
-def _run(summary: Summary) -> list[str]:
+def _run(summary: Summary) -> tuple[str, ...]:
     run = summary.run
-    named = f"{short_id(run)} {one_line(run.name, CELL_LENGTH)}".strip()
-    return [
+    return (
         (iso_utc(run.completed_at or run.created_at) or "")[:16].replace("T", " "),
-        escaped(named),
-        escaped(one_line(", ".join(dataset_names(run.pins)), CELL_LENGTH)),
+        f"{short_id(run)} {_cut(run.name)}",
+        _cut(", ".join(dataset_names(run.pins))),
         f"{run.counts.total:,}",
         str(pass_rate_of(run.counts)),
         f"{run.counts.errored:,}",
-        escaped(one_line(judge_name(run.pins), CELL_LENGTH)),
-    ]
+        _cut(judge_name(run.pins)),
+    )
 
 
 def _grader_cell(summary: Summary, name: str) -> str:
@@ -135,24 +130,9 @@ def _grader_cell(summary: Summary, name: str) -> str:
     for grader in graders:
         rate = pass_rate_of(grader)
         cell = str(rate) if rate.judged else f"mean {format_number(grader.mean)} n {grader.scored:,}"
-        cells.append(f"{escaped(grader.candidate)}: {cell}" if len(graders) > 1 else cell)
+        cells.append(f"{grader.candidate}: {cell}" if len(graders) > 1 else cell)
     return "; ".join(cells) or NOTHING
 
 
-def _parts(agent: Agent) -> Iterator[str]:
-    """Tools and knowledge bases."""
-    yield f"## {pluralize(len(agent.tools), 'tool')}"
-    if agent.tools:
-        rows = [[_cut(each.tool_name), _cut(each.type), _cut(each.description or each.name)] for each in agent.tools]
-        yield markdown_table(("tool", "type", "what it does"), rows)
-    yield f"## {pluralize(len(agent.knowledge_bases), 'knowledge base')}"
-    if agent.knowledge_bases:
-        rows = [
-            [_cut(each.name), _cut(each.type), NOTHING if each.document_count is None else f"{each.document_count:,}"]
-            for each in agent.knowledge_bases
-        ]
-        yield markdown_table(("name", "type", "documents:"), rows)
-
-
 def _cut(text: str) -> str:
-    return escaped(one_line(text, CELL_LENGTH))
+    return one_line(text, CELL_LENGTH)

@@ -3,11 +3,12 @@ and its row in a table. Grades are in grades.py."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import json
 
-from howsure.model.case import Case, SingleTurn, user_turns
+from howsure.model.case import Case, Scenario, SingleTurn, user_turns
 from howsure.model.expectation import (
     AgentsInvolved,
     Contract,
@@ -25,11 +26,13 @@ from howsure.model.expectation import (
     WeightedCriteria,
 )
 from howsure.model.result import Result
+from howsure.model.score import Grade
 from howsure.model.simulation import Fault
-from howsure.model.transcript import Message, Role, Usage
+from howsure.model.transcript import Message, Role, SentRequest, Usage
 from howsure.model.verdict import Verdict
 
 NO_USAGE = Usage()
+DOCUMENT = "document"
 DECIDED = {Verdict.PASSED: True, Verdict.FAILED: False}
 
 
@@ -46,6 +49,34 @@ def conversation(result: Result) -> tuple[Message, ...]:
     history = case_input.history if isinstance(case_input, SingleTurn) else ()
     questions = (Message(role=Role.USER, content=text) for text in user_turns(case_input) if text)
     return (*history, *questions, *messages)
+
+
+def given_facts(result: Result) -> list[tuple[str, str]]:
+    """Title and text: what the user's side and the agent were given besides what the conversation shows."""
+    case, given = result.case, result.case.input
+    facts: list[tuple[str, str]] = []
+    if isinstance(given, Scenario):
+        facts = [(f"persona, up to {given.max_turns} turns", given.persona), ("goal", given.goal)]
+        facts.append(("knows", "\n".join(f"{fact.name}: {fact.value}" for fact in given.facts)))
+        facts.append(
+            ("plan", "\n".join(step.say + (f" (when {step.when})" if step.when else "") for step in given.plan))
+        )
+    if isinstance(given, SingleTurn):
+        facts = [("context", given.context)]
+        facts += [(DOCUMENT, " ".join(filter(None, (each.title, each.path, each.kind)))) for each in given.attachments]
+    facts.append(("state at the start", _json_text(case.state) if case.state else ""))
+    facts.append(("tools of the agent", ", ".join(tool.name for tool in case.tools or ())))
+    if result.transcript and result.transcript.sent:
+        facts.append(("sent", sent_text(result.transcript.sent)))
+    return [(title, text) for title, text in facts if text]
+
+
+def sent_text(sent: SentRequest) -> str:
+    """The request as it was sent: model and settings, then every message; or the body."""
+    settings = ", ".join(f"{name} {_json_text(value)}" for name, value in sent.settings.items())
+    head = [": ".join(filter(None, (sent.model, settings)))]
+    said = [sent.body] if sent.body else [f"{each.role.value}: {each.content}" for each in sent.messages]
+    return "\n".join(filter(None, [*head, *said]))
 
 
 def simulation_facts(result: Result) -> list[tuple[str, str]]:
@@ -97,6 +128,7 @@ def result_row(result: Result) -> dict[str, Any]:
         "question": "\n".join(user_turns(result.case.input)),
         "answer": transcript.answer if transcript else None,
         "tags": list(result.case.tags),
+        "flags": [flag.kind for flag in result.flags],
         "duration_ms": result.duration_ms,
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -104,19 +136,25 @@ def result_row(result: Result) -> dict[str, Any]:
     }
 
 
-def expectation_texts(case: Case) -> list[tuple[str, str]]:
+def expectation_texts(case: Case, grades: Sequence[Grade] | None = None) -> list[tuple[str, str]]:
     """Title and text of each expectation, in the order of the file. Criteria are left to the grades, which say of each
-    whether it holds."""
-    return [text for text in map(_expectation_text, case.expectations) if text]
+    whether it holds, unless there are grades and none is about a criterion."""
+    listed = grades is not None and not any(grade.part for grade in grades)
+    every = (_expectation_text(each, listed) for each in case.expectations)
+    return [(title, text) for title, text in every if text]
 
 
-def _expectation_text(expectation: Expectation) -> tuple[str, str] | None:
+def _expectation_text(expectation: Expectation, listed: bool) -> tuple[str, str]:
     match expectation:
         case ReferenceAnswer(answers=answers):
             return "reference answer", "\n\nor: ".join(answers)
         case CorrectChoice(choices=choices, correct=correct):
             lines = [f"{choice.id}. {choice.text}" for choice in choices]
             return "choices", "\n".join([*lines, f"correct: {', '.join(correct)}"])
+        case Criteria(criteria=criteria) | WeightedCriteria(criteria=criteria):
+            lines = [each.text if each.weight is None else f"{each.weight:g}: {each.text}" for each in criteria]
+            references = expectation.references if isinstance(expectation, WeightedCriteria) else ()
+            return "criteria", "\n".join([*(lines if listed else ()), *(f"reference: {text}" for text in references)])
         case ToolCalls(expected=calls):
             return f"tool calls ({expectation.match.mode.value})", "\n".join(
                 map(_call_text, calls)
@@ -133,10 +171,8 @@ def _expectation_text(expectation: Expectation) -> tuple[str, str] | None:
             return "goal", text
         case Contract(name=name):
             return "output contract", name
-        case Qualities(names=names):
-            return "judged on", ", ".join(names)
-        case Criteria() | WeightedCriteria():
-            return None
+        case Qualities(names=names, relevant_context=context):
+            return "judged on", ", ".join(names) + (f"\nrelevant context: {context}" if context else "")
 
 
 def _call_text(call: ExpectedCall) -> str:

@@ -4,9 +4,9 @@ what to do next; Markdown, for a pull request, shows them all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from howsure.model.comparison import Comparison, Conclusion, Difference, DifferenceKind, PairComparison
+from howsure.model.comparison import CaseFlip, Comparison, Conclusion, Difference, DifferenceKind, PairComparison
 from howsure.reports.comparisons import (
     QUIET,
     change_line,
@@ -24,16 +24,16 @@ from howsure.reports.comparisons import (
 )
 from howsure.reports.document import (
     BLANK,
-    P_VALUE,
     Block,
+    Heading,
+    Notice,
     Paragraph,
     Parts,
     ReportDocument,
     Table,
     TextSpan,
-    escaped,
     line,
-    markdown_table,
+    markdown,
 )
 from howsure.reports.figures import pluralize
 from howsure.reports.run_facts import shell_quote
@@ -44,7 +44,6 @@ SHOWN_FLAKY = 6
 SHOWN_OF_KIND = 12
 SHOWN_IN_MARKDOWN = 200
 NAME_LENGTH = 44
-NARROW_NAME_LENGTH = 26
 STYLES = {
     Conclusion.BETTER: "bold green",
     Conclusion.WORSE: "bold red",
@@ -57,16 +56,30 @@ STYLES = {
 def comparison_report(comparison: Comparison, hints: bool = True) -> ReportDocument:
     blocks: list[Block] = []
     for compared in comparison.pairs:
-        blocks += [BLANK] if blocks else []
-        blocks += [*_head(comparison, compared), *_unlike(compared), *_flips(compared), *_differences(compared)]
-        blocks += [*_flaky(compared), *_noise(compared), *(_hint(compared) if hints else ())]
-    return ReportDocument([*blocks, *(Paragraph(f"Not compared: {text}.", "dim") for text in comparison.left_out)])
+        first, second = (line(side.name, style="bold") for side in (compared.first, compared.second))
+        blocks += [*([BLANK] if blocks else []), Paragraph((first, "  against  ", second))]
+        blocks += [*_blocks(comparison, compared, whole=False), *(_hint(compared) if hints else ())]
+    return ReportDocument([*blocks, *_not_compared(comparison)])
 
 
-def _head(comparison: Comparison, compared: PairComparison) -> Iterator[Block]:
-    first, second = (line(side.name, style="bold") for side in (compared.first, compared.second))
+def comparison_markdown(comparison: Comparison) -> str:
+    blocks: list[Block] = []
+    for compared in comparison.pairs:
+        blocks.append(Heading(f"{compared.first.name} against {compared.second.name}", level=1))
+        blocks += _blocks(comparison, compared, whole=True)
+        runs = f"runs {compared.first.run_id} and {compared.second.run_id}, paired by {comparison.unit}"
+        margin = f"differences up to {comparison.margin:.0%} of a scale count as none"
+        blocks += [Paragraph(f"{runs}: {compared.verdict.n:,}", indent=2), Paragraph(margin, indent=2)]
+    return markdown([*blocks, *_not_compared(comparison)]) + "\n"
+
+
+def _not_compared(comparison: Comparison) -> list[Block]:
+    return [Paragraph(f"Not compared: {text}.", "dim") for text in comparison.left_out]
+
+
+def _blocks(comparison: Comparison, compared: PairComparison, *, whole: bool) -> Iterator[Block]:
+    """`whole` False: the first of each kind."""
     verdict = compared.verdict
-    yield Paragraph((first, "  against  ", second))
     yield Paragraph(comparison_sentence(compared, comparison.unit), STYLES[verdict.conclusion])
     unpaired = unpaired_text(verdict.pairing, comparison.unit)
     if unpaired and verdict.n:
@@ -75,44 +88,58 @@ def _head(comparison: Comparison, compared: PairComparison) -> Iterator[Block]:
         yield Paragraph(f"Cases with the same {comparison.cluster} count as one cluster.", "dim")
     for note in compared.notes:
         yield Paragraph(f"{note}.", "dim")
-
-
-def _unlike(compared: PairComparison) -> Iterator[Block]:
     for warning, each in zip(setup_warnings(compared), compared.flags, strict=True):
-        yield Paragraph(f"! {warning}", "yellow")
-        for change in each.changes[:SHOWN_CHANGES]:
-            yield Paragraph(("    ", TextSpan(change_line(change), limit=-4, lines=1)))
-        hidden = len(each.changes) + each.changes_left_out - SHOWN_CHANGES
-        if hidden > 0:
-            yield Paragraph(f"    and {hidden:,} more (--json shows them)", "dim")
+        yield Notice(warning)
+        shown = each.changes if whole else each.changes[:SHOWN_CHANGES]
+        for change in shown:
+            yield Paragraph(TextSpan(change_line(change), limit=-4, lines=1), indent=4)
+        yield from _more(len(each.changes) + each.changes_left_out, len(shown), indent=4)
+    most = SHOWN_IN_MARKDOWN if whole else SHOWN_FLIPS
+    for word, flips in flips_by_direction(compared):
+        yield Heading(f"{pluralize(len(flips), 'case')} {word}")
+        if flips:
+            yield flips_table(flips[:most])
+        yield from _more(len(flips), most)
+    yield from _differences(compared, whole)
+    if compared.flaky:
+        most = SHOWN_IN_MARKDOWN if whole else SHOWN_FLAKY
+        yield Heading(f"{pluralize(len(compared.flaky), 'case')} flaky: the repeats do not agree")
+        yield _flaky_table(compared, most)
+        yield from _more(len(compared.flaky), most)
+    if compared.noise:
+        yield Heading("Whose noise it is, where cases were repeated and judges asked several times")
+    for noise in compared.noise:
+        yield Paragraph(f"{side_name(compared, noise.second)}: {noise_line(noise)}", "dim", indent=2)
 
 
-def _flips(compared: PairComparison) -> Iterator[Block]:
-    for (word, flips), style in zip(flips_by_direction(compared), ("red", "green"), strict=True):
-        yield BLANK
-        yield Paragraph(f"{pluralize(len(flips), 'case')} {word}", style if flips else "dim")
-        for flip in flips[:SHOWN_FLIPS]:
-            case = line(flip_id(flip), NAME_LENGTH, "bold")
-            turned = line(f"{tries_text(flip.first)} → {tries_text(flip.second)}")
-            yield Paragraph(("  ", case, "  ", turned, "  ", TextSpan(flip_causes(flip), "dim", least=16)))
-        if len(flips) > SHOWN_FLIPS:
-            yield Paragraph(f"  and {len(flips) - SHOWN_FLIPS:,} more (--json or --output shows all)", "dim")
+def _more(count: int, shown: int, indent: int = 0) -> Iterator[Block]:
+    if count > shown:
+        yield Paragraph(f"and {count - shown:,} more (--json shows all)", "dim", indent)
 
 
-def _differences(compared: PairComparison) -> Iterator[Block]:
+def flips_table(flips: Sequence[CaseFlip]) -> Table:
+    rows = [
+        (line(flip_id(flip), NAME_LENGTH, "bold"), tries_text(flip.first), tries_text(flip.second), flip_causes(flip))
+        for flip in flips
+    ]
+    return Table(("case", "first", "second", "turned with it"), rows)
+
+
+def _differences(compared: PairComparison, whole: bool) -> Iterator[Block]:
     known = [each for each in compared.differences if each.n]
-    shown = [compared.verdict, *_worth_showing(known)]
+    shown = [compared.verdict, *(compared.differences if whole else _worth_showing(known))]
     rows: list[tuple[Parts, ...]] = []
     for difference in shown:
         *cells, word = difference_cells(difference, bare=True)
         style = STYLES[difference.conclusion] if difference.conclusion not in QUIET else "dim"
-        name = TextSpan(difference_title(difference), limit=NAME_LENGTH, narrow=NARROW_NAME_LENGTH)
-        rows.append((name, *cells, TextSpan(word, style)))
-    yield BLANK
-    yield Table(("", "n:", "first:", "second:", "difference:", "likely", P_VALUE, ""), rows, tight=True)
+        rows.append((line(difference_title(difference), NAME_LENGTH), *cells, TextSpan(word, style)))
+    columns = ("", "n:", "first:", "second:", "change:", "likely", "p:", "")
+    yield Table(columns, rows, tight=True, title="Differences")
     if known:
         questions = pluralize(len(known), "question")
         yield Paragraph(f"All but the pass rate allow for {questions} asked of the same data (Holm).", "dim")
+    if whole:
+        return
     if hidden := len(known) + 1 - len(shown):
         yield Paragraph(f"and {hidden:,} more that tell nothing sure (--json shows all)", "dim")
     if lacking := [difference_title(each) for each in compared.differences if not each.n]:
@@ -131,25 +158,12 @@ def _worth_showing(differences: Sequence[Difference]) -> list[Difference]:
     return shown
 
 
-def _flaky(compared: PairComparison) -> Iterator[Block]:
-    if not compared.flaky:
-        return
-    yield BLANK
-    yield Paragraph(f"{pluralize(len(compared.flaky), 'case')} flaky: the repeats do not agree", "yellow")
-    for each in compared.flaky[:SHOWN_FLAKY]:
-        cause = f"{each.blame.value} disagrees" if each.blame.value != "unknown" else "cause unknown"
-        cells = (each.case_id, side_name(compared, each.second), tries_text(each.tries), cause)
-        yield Paragraph(tuple(part for cell in cells for part in ("  ", line(cell, NAME_LENGTH))))
-    if len(compared.flaky) > SHOWN_FLAKY:
-        yield Paragraph(f"  and {len(compared.flaky) - SHOWN_FLAKY:,} more (--json shows all)", "dim")
-
-
-def _noise(compared: PairComparison) -> Iterator[Block]:
-    if compared.noise:
-        yield BLANK
-        yield Paragraph("Whose noise it is, where cases were repeated and judges asked several times", "dim")
-    for each in compared.noise:
-        yield Paragraph(("  ", TextSpan(f"{side_name(compared, each.second)}  {noise_line(each)}", "dim")))
+def _flaky_table(compared: PairComparison, most: int) -> Table:
+    rows: list[tuple[Parts, ...]] = []
+    for each in compared.flaky[:most]:
+        names = (line(name, NAME_LENGTH) for name in (each.case_id, side_name(compared, each.second)))
+        rows.append((*names, tries_text(each.tries), each.blame.value))
+    return Table(("case", "side", "repeats", "who disagrees"), rows)
 
 
 def _hint(compared: PairComparison) -> Iterator[Block]:
@@ -159,73 +173,4 @@ def _hint(compared: PairComparison) -> Iterator[Block]:
         command = f"howsure show {side.run_id[:8]} {shell_quote(flip.other_id or flip.case_id)}{who}"
         yield BLANK
         purpose = TextSpan("see why this one came out otherwise", "dim")
-        yield Table(("next", ""), [(line(command, style="cyan"), purpose)])
-
-
-def comparison_markdown(comparison: Comparison) -> str:
-    """The whole document. Foreign text is escaped: it cannot become markup."""
-    blocks = [block for compared in comparison.pairs for block in _markdown_blocks(comparison, compared)]
-    blocks += [f"Not compared: {escaped(text)}." for text in comparison.left_out]
-    return "\n\n".join(blocks) + "\n"
-
-
-def _markdown_blocks(comparison: Comparison, compared: PairComparison) -> Iterator[str]:
-    first, second = escaped(compared.first.name), escaped(compared.second.name)
-    yield f"# {first} against {second}"
-    yield f"**{escaped(comparison_sentence(compared, comparison.unit))}**"
-    for warning, each in zip(setup_warnings(compared), compared.flags, strict=True):
-        yield f"> {escaped(warning)}"
-        if each.changes:
-            more = [f"and {each.changes_left_out:,} more"] if each.changes_left_out else []
-            yield _items([*(escaped(change_line(change)) for change in each.changes), *more])
-    yield from _markdown_flips(compared)
-    yield "## Differences"
-    headings = ("", "n:", f"{first}:", f"{second}:", "difference:", "likely (95 %)", "p:", "")
-    yield markdown_table(headings, map(_difference_row, (compared.verdict, *compared.differences)))
-    if compared.differences:
-        count = pluralize(len(compared.differences), "question")
-        yield f"p of all but the pass rate allows for {count} asked of the same data (Holm)."
-    if compared.flaky:
-        yield f"## {pluralize(len(compared.flaky), 'flaky case')}"
-        rows = [
-            (escaped(each.case_id), second if each.second else first, tries_text(each.tries), each.blame.value)
-            for each in compared.flaky[:SHOWN_IN_MARKDOWN]
-        ]
-        yield markdown_table(("case", "side", "repeats", "who disagrees"), rows)
-    if compared.noise:
-        yield "## Whose noise"
-        yield _items(escaped(f"{side_name(compared, each.second)}: {noise_line(each)}") for each in compared.noise)
-    yield _items(_about(comparison, compared))
-
-
-def _items(texts: Iterable[str]) -> str:
-    return "\n".join(f"- {text}" for text in texts)
-
-
-def _markdown_flips(compared: PairComparison) -> Iterator[str]:
-    for word, flips in flips_by_direction(compared):
-        yield f"## {pluralize(len(flips), 'case')} {word}"
-        if flips:
-            rows = [
-                (escaped(flip_id(flip)), tries_text(flip.first), tries_text(flip.second), escaped(flip_causes(flip)))
-                for flip in flips[:SHOWN_IN_MARKDOWN]
-            ]
-            yield markdown_table(("case", "first", "second", "turned with it"), rows)
-        if len(flips) > SHOWN_IN_MARKDOWN:
-            yield f"{len(flips) - SHOWN_IN_MARKDOWN:,} more are not shown here; a `.json` file has all."
-
-
-def _difference_row(difference: Difference) -> list[str]:
-    *cells, p_value, word = difference_cells(difference)
-    return [escaped(difference_title(difference)), *cells, p_value.replace("<", "&lt;"), word]
-
-
-def _about(comparison: Comparison, compared: PairComparison) -> Iterator[str]:
-    yield f"runs {compared.first.run_id} and {compared.second.run_id}"
-    yield f"paired by {escaped(comparison.unit)}: {compared.verdict.n:,}"
-    if unpaired := unpaired_text(compared.verdict.pairing, comparison.unit):
-        yield escaped(unpaired)
-    if comparison.cluster:
-        yield f"clusters: {escaped(comparison.cluster)}"
-    yield f"differences up to {comparison.margin:.0%} of a scale count as none"
-    yield from map(escaped, compared.notes)
+        yield Table(("next", ""), [(line(command, style="cyan"), purpose)], tight=True)

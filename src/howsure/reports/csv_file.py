@@ -1,10 +1,11 @@
-"""Results as a table for spreadsheets: one line a result, one column a grader. An empty cell was not measured."""
+"""Results as a table for spreadsheets: one line a result, one column for each grader and for each label of the cases.
+An empty cell was not measured."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Collection
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -21,6 +22,8 @@ TRAILING_COLUMNS = (
     "question",
     "answer",
     "tags",
+    "flags",
+    "file",
     "duration_ms",
     "prompt_tokens",
     "completion_tokens",
@@ -44,12 +47,19 @@ async def write_csv(summary: Summary, results: AsyncIterable[Result], file: Text
     writer = csv.writer(file, lineterminator="\n")
     own = LEADING_COLUMNS + TRAILING_COLUMNS
     columns = (f"{name} (grader)" if name in own else escape_formula(name) for name in graders)
-    writer.writerow([*LEADING_COLUMNS, *columns, *TRAILING_COLUMNS])
+    labels = (escape_formula(label_column(name, [*own, *graders])) for name in summary.labels)
+    writer.writerow([*LEADING_COLUMNS, *columns, *TRAILING_COLUMNS, *labels])
     async for result in results:
         values = {grade.name: grade.value for grade in result.grades if grade.part is None and isinstance(grade, Score)}
         row = {**result_row(result), "duration_ms": round(result.duration_ms, 3)}
+        row["file"] = summary.run.pins.dataset_name(result.position)
+        known = (_cell(result.case.labels.get(name)) for name in summary.labels)
         before, after = ([_cell(row[name]) for name in names] for names in (LEADING_COLUMNS, TRAILING_COLUMNS))
-        writer.writerow([*before, *(values.get(name) for name in graders), *after])
+        writer.writerow([*before, *(values.get(name) for name in graders), *after, *known])
+
+
+def label_column(label: str, taken: Collection[str]) -> str:
+    return f"{label} (label)" if label in taken else label
 
 
 def grader_names(summary: Summary) -> list[str]:

@@ -16,13 +16,13 @@ from howsure.model.result import Result, result_id
 from howsure.model.rubric import Scope
 from howsure.model.run import Counts, DatasetPin, ModelSpending, Pins, Run, RunState
 from howsure.model.run_request import DEFAULT_CONCURRENCY
-from howsure.model.summary import GraderSummary, Summary, Tally
+from howsure.model.summary import GraderSummary, SliceCounts, Summary, Tally
 from howsure.model.transcript import Message, ToolCall
 from howsure.model.verdict import Verdict
 from howsure.reports.case_facts import conversation, result_error
 from howsure.reports.figures import in_utc, iso_utc, pass_rate_of
 from howsure.reports.grades import all_hold, criteria_scores, no_high_failure, rubric_scores, scores
-from howsure.reports.run_facts import gate_shape, run_sentence
+from howsure.reports.run_facts import gate_shape, run_notes, run_sentence
 from howsure.reports.safe_text import one_line
 from howsure.wire import results as wire_results
 from howsure.wire import runs as wire_runs
@@ -96,23 +96,40 @@ def _wire_run(summary: Summary) -> wire_runs.Run:
         pending=counts.pending,
         pass_rate=rate.value,
         pass_rate_interval=rate.interval,
-        candidates={name: _totals(each) for name, each in summary.candidates.items()},
+        pass_rate_if_decided=rate.possible,
+        candidates={name: wire_runs.CandidateTotals(**_rated(each)) for name, each in summary.candidates.items()},
         graders=[_grader(grader) for grader in summary.graders],
         criteria=_tally(criteria),
         rubric_rules=_tally(rules),
-        target=request.target,
         criteria_from=pins.criteria_from.path if pins.criteria_from else None,
-        simulator=request.simulator or None,
         faults=dict(summary.faults),
-        judge=request.judge or None,
         gates=[gate_shape(ruling) for ruling in summary.gates],
         spent=None if run.spent is None else _spending(run.spent),
-        profile=request.profile or None,
-        repeat=request.repeat,
-        limit=request.limit,
+        **_shaping(pins),
+        notes=list(run_notes(summary)),
+        flags=dict(summary.flags),
+        breakdown=list(map(_slice, summary.slices)),
         datasets=[_dataset(pin) for pin in pins.datasets],
         howsure_version=pins.howsure_version or None,
     )
+
+
+def _shaping(pins: Pins) -> dict[str, Any]:
+    """What was asked for, and shaped the run."""
+    request = pins.request
+    return {
+        "target": request.target_text,
+        "simulator": request.simulator or None,
+        "judge": request.judge or None,
+        "profile": request.profile or None,
+        "repeat": request.repeat,
+        "limit": request.limit,
+        "filters": {key: list(values) for key, values in request.filters.items()},
+        "graders_asked": None if request.graders is None else list(request.graders),
+        "normalization": request.normalization.value if request.normalization else None,
+        "marks": dict(pins.marks),
+        "settings": dict(pins.settings),
+    }
 
 
 def _test_set(pins: Pins) -> DatasetPin | None:
@@ -150,8 +167,8 @@ def rules_of(summary: Summary) -> Tally | None:
 
 def _ungraded(summary: Summary, grader: str) -> bool:
     """Whether no result was decided, so that it is not known which checks there would have been."""
-    counts, graders = summary.run.counts, summary.run.pins.request.graders
-    return not counts.passed and not counts.failed and (graders is None or grader in graders)
+    counts = summary.run.counts
+    return not counts.passed and not counts.failed and summary.run.pins.request.may_have(grader)
 
 
 def _components(summary: Summary) -> dict[str, Tally]:
@@ -176,15 +193,20 @@ def _spending(spent: ModelSpending) -> wire_runs.ModelSpending:
     )
 
 
-def _totals(counts: Counts) -> wire_runs.CandidateTotals:
+def _slice(each: SliceCounts) -> wire_runs.SliceTotals:
+    return wire_runs.SliceTotals(label=each.label, value=each.value, candidate=each.candidate, **_rated(each.counts))
+
+
+def _rated(counts: Counts) -> dict[str, Any]:
     rate = pass_rate_of(counts)
-    return wire_runs.CandidateTotals(
+    return {
         **to_builtins(counts),
-        completed=counts.completed,
-        pending=counts.pending,
-        pass_rate=rate.value,
-        pass_rate_interval=rate.interval,
-    )
+        "completed": counts.completed,
+        "pending": counts.pending,
+        "pass_rate": rate.value,
+        "pass_rate_interval": rate.interval,
+        "pass_rate_if_decided": rate.possible,
+    }
 
 
 def _grader(grader: GraderSummary) -> dict[str, Any]:
@@ -253,6 +275,7 @@ def _wire_result(run: Run, result: Result) -> wire_results.Result:
         input_kind=kind,
         simulation=to_builtins(simulation) if simulation else None,
         fault=to_builtins(result.fault) if result.fault else None,
+        flags=[to_builtins(flag) for flag in result.flags],
         tags=list(case.tags),
         labels=dict(case.labels),
     )

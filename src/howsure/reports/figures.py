@@ -9,6 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from howsure.model.run import Counts
 from howsure.model.score import Direction, Grade, Scale, Score, UnscoredReason
 from howsure.model.verdict import Verdict
 from howsure.stats.intervals import rate_interval
@@ -17,10 +18,11 @@ NOTHING = "–"
 
 
 class Rate(Struct, frozen=True):
-    """How many of how many passed, with the interval that the count allows."""
+    """How many of how many passed, with the interval that the count allows; `errored` is how many more might have."""
 
     passed: int
     judged: int
+    errored: int = 0
 
     @property
     def value(self) -> float | None:
@@ -40,13 +42,37 @@ class Rate(Struct, frozen=True):
         """`39–86`, in percent; empty when nothing was judged."""
         return "" if self.interval is None else f"{100 * self.interval[0]:.0f}–{100 * self.interval[1]:.0f}"
 
+    @property
+    def possible(self) -> tuple[float, float] | None:
+        """The rate if all that errored had failed, and if all had passed; None where nothing errored."""
+        tried = self.judged + self.errored
+        return (self.passed / tried, (self.passed + self.errored) / tried) if self.errored else None
+
+    @property
+    def range(self) -> str:
+        """`30–100 %`; empty where nothing errored."""
+        return "" if self.possible is None else "{:.0f}–{:.0f} %".format(*(100 * end for end in self.possible))
+
+    @property
+    def of_all(self) -> str:
+        """`30–100 % of all 10`; empty where nothing errored."""
+        return f"{self.range} of all {self.judged + self.errored:,}" if self.errored else ""
+
+    @property
+    def brief(self) -> str:
+        """`66.7 % [39–86]`."""
+        return f"{self.percent} [{self.bounds}]" if self.judged else NOTHING
+
     def __str__(self) -> str:
-        """`66.7 % [39–86] n 12`."""
-        return f"{self.percent} [{self.bounds}] n {self.judged}" if self.judged else NOTHING
+        """`66.7 % [39–86] n 12`, or `100.0 % [44–100] of 3 decided; 30–100 % of all 10`."""
+        if not self.judged:
+            return NOTHING
+        among = f"of {self.judged:,} decided; {self.of_all}" if self.errored else f"n {self.judged}"
+        return f"{self.brief} {among}"
 
 
 class PassCounts(Protocol):
-    """Whatever counts how often something passed and failed: a run's counts, a grader, a tally of checks."""
+    """Whatever counts how often something passed and failed: a grader, a tally of checks."""
 
     @property
     def passed(self) -> int: ...
@@ -56,8 +82,8 @@ class PassCounts(Protocol):
 
 
 def pass_rate_of(counts: PassCounts) -> Rate:
-    """The share that passed of what could be decided."""
-    return Rate(counts.passed, counts.passed + counts.failed)
+    """The share that passed of what could be decided. Where it is one of cases, it says what errored might change."""
+    return Rate(counts.passed, counts.passed + counts.failed, counts.errored if isinstance(counts, Counts) else 0)
 
 
 def format_percent(share: float) -> str:

@@ -78,7 +78,7 @@ def _runs(history: History) -> Iterator[Block]:
         started = f"{run.at:%Y-%m-%d %H:%M}"
         rows.append((run.run_id[:8], line(run.name, 24), started, f"{point.judged:,}", rate, "; ".join(marks)))
     yield BLANK
-    yield Table(("run", "name", "started (UTC)", "n:", "pass rate [95 %]", ""), rows)
+    yield Table(("run", "name", "started (UTC)", "n:", "pass rate [95 %]", ""), rows, tight=True)
     if left := first + history.left_out:
         yield Paragraph(f"{pluralize(left, 'more run')} not shown: older, or not completed.", "dim")
 

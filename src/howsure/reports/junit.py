@@ -24,7 +24,7 @@ from howsure.model.verdict import Verdict
 from howsure.reports.atomic_files import atomic_text
 from howsure.reports.figures import iso_utc
 from howsure.reports.grades import case_grades, grade_passed, grade_status
-from howsure.reports.run_facts import judge_name, run_sentence
+from howsure.reports.run_facts import run_facts, run_notes, run_sentence, run_warning
 from howsure.reports.safe_text import CONTROLS, make_inert, one_line
 
 NAME_LENGTH = 500
@@ -88,8 +88,10 @@ def _run_properties(summary: Summary) -> Iterator[tuple[str, str]]:
     run = summary.run
     yield "howsure.run_id", run.id
     yield "howsure.summary", run_sentence(summary)
-    yield "howsure.target", run.pins.request.target
-    yield "howsure.judge", judge_name(run.pins)
+    for name, value in run_facts(run):
+        yield f"howsure.{name}", value
+    for number, note in enumerate(filter(None, (run_warning(summary), *run_notes(summary))), 1):
+        yield f"howsure.note.{number}", note
     for ruling in summary.gates:
         yield f"howsure.gate.{ruling.expression}", ruling.outcome.value
 
@@ -117,6 +119,8 @@ def _scores(result: Result) -> Iterator[tuple[str, str]]:
     yield "repeat", str(result.repeat)
     if result.case.tags:
         yield "tags", ", ".join(result.case.tags)
+    for flag in result.flags:
+        yield f"flag.{flag.kind}", flag.text
     for grade in case_grades(result.grades):
         yield f"score.{grade.name}", f"{grade.value:.12g}" if isinstance(grade, Score) else grade_status(grade)
         if grade.pass_mark is not None:

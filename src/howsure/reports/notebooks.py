@@ -12,13 +12,15 @@ from typing import Any
 
 from howsure.errors import ConfigInvalid, UnknownName
 from howsure.model.result import Result
+from howsure.model.run import Pins
 from howsure.model.score import Grade
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.case_facts import result_row
+from howsure.reports.csv_file import label_column
 from howsure.reports.figures import format_on_scale, pass_rate_of, pluralize
 from howsure.reports.grades import case_grades, grade_passed, grade_status, grade_value
-from howsure.reports.run_facts import gate_name, run_sentence
+from howsure.reports.run_facts import gate_name, run_notes, run_sentence, run_warning
 from howsure.reports.safe_text import one_line
 
 SHOWN = 10
@@ -30,8 +32,9 @@ def notebook_html(summary: Summary, results: Sequence[Result]) -> str:
     run = summary.run
     blocks = [
         f"<p><strong>{_text(run.name or 'run')}</strong> <code>{_text(run.id[:8])}</code>",
-        f"<br>{_text(run_sentence(summary))}<br><small>target {_text(run.pins.request.target)}, ",
+        f"<br>{_text(run_sentence(summary))}<br><small>target {_text(run.pins.request.target_text)}, ",
         f"judge {_text(run.pins.request.judge or 'none')}</small></p>",
+        *(f"<p>{_text(each)}</p>" for each in (run_warning(summary), *run_notes(summary)) if each),
     ]
     if summary.gates:
         gates = [(gate_name(each), each.outcome.value, each.reason) for each in summary.gates]
@@ -74,10 +77,11 @@ Columns = dict[str, list[Any]]
 
 
 def result_columns(summary: Summary, results: Sequence[Result]) -> Columns:
-    """One row a result; a column for each grader, under its name."""
-    columns: Columns = {name: [] for name in _row(results[0])} if results else {}
+    """One row a result; a column for each grader and each label, under its name."""
+    pins = summary.run.pins
+    columns: Columns = {name: [] for name in _row(results[0], pins)} if results else {}
     for result in results:
-        for name, value in _row(result).items():
+        for name, value in _row(result, pins).items():
             columns[name].append(value)
     for name in dict.fromkeys(each.name for each in summary.graders):
         column = f"{name} (grader)" if name in columns else name
@@ -85,12 +89,15 @@ def result_columns(summary: Summary, results: Sequence[Result]) -> Columns:
             next((grade_value(grade) for grade in case_grades(result.grades) if grade.name == name), None)
             for result in results
         ]
+    for name in dict.fromkeys(name for result in results for name in result.case.labels):
+        columns[label_column(name, columns)] = [result.case.labels.get(name) for result in results]
     return columns
 
 
-def _row(result: Result) -> dict[str, Any]:
+def _row(result: Result, pins: Pins) -> dict[str, Any]:
     row = result_row(result)
-    return {**row, "reasons": "; ".join(row["reasons"]), "tags": ", ".join(row["tags"])}
+    texts = {"reasons": "; ".join(row["reasons"]), "tags": ", ".join(row["tags"]), "flags": ", ".join(row["flags"])}
+    return {**row, **texts, "file": pins.dataset_name(result.position)}
 
 
 def grade_columns(results: Sequence[Result]) -> Columns:

@@ -80,6 +80,7 @@ def _schema(arrow: Any, graders: Sequence[str]) -> Any:
         ("question", text),
         ("answer", text),
         ("tags", arrow.list_(text)),
+        ("flags", arrow.list_(text)),
         ("labels", arrow.map_(text, text)),
         ("created_at", arrow.timestamp("us", tz="UTC")),
         ("duration_ms", number),

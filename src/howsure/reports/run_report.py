@@ -1,6 +1,6 @@
-"""A run, and one of its results, as a terminal shows them. The run: the answer as a sentence, the counts that add up,
-each grader with its interval, the first cases to look at, and what to do next. A result: the verdict and why, the
-conversation as a script, then every grade."""
+"""A run, and one of its results, as blocks of a document, and what a terminal shows of them. The run: the answer as a
+sentence, the counts that add up, each grader with its interval, the first cases to look at, and what to do next. A
+result: the verdict and why, the conversation as a script, then every grade."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import json
 
-from howsure.model.case import Scenario, SingleTurn, opening
+from howsure.model.case import opening
 from howsure.model.result import Result
 from howsure.model.run import Counts
 from howsure.model.score import Direction, Grade, Score
-from howsure.model.summary import GraderSummary, Summary
+from howsure.model.summary import Summary
 from howsure.model.transcript import ToolCall
-from howsure.reports.case_facts import conversation, simulation_facts
+from howsure.reports.case_facts import conversation, expectation_texts, given_facts, simulation_facts
 from howsure.reports.document import (
     AXIS,
     BLANK,
     Block,
     ConversationScript,
+    Heading,
+    Notice,
     Paragraph,
     Part,
     Parts,
@@ -37,7 +39,6 @@ from howsure.reports.figures import (
     PENDING,
     SKIPPED,
     VERDICT_MARKS,
-    Rate,
     format_number,
     format_on_scale,
     grade_mark,
@@ -56,198 +57,216 @@ from howsure.reports.run_facts import (
     run_notes,
     run_sentence,
     run_warning,
+    shell_quote,
     short_id,
+    slice_groups,
 )
 
 SHOWN_RESULTS = 8
 SHOWN_REASONS = 3
+SHOWN_SLICES = 8
 SPEAKER_WIDTH = 11
+LONGEST_SPEAKER = 28
 CALL_LENGTH = 400
+RATE = "pass rate [95 %]"
 
 
-def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = True) -> ReportDocument:
-    """`worst` are the failed and errored results to name, in the order to name them."""
+def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = True, by: str = "") -> ReportDocument:
+    """`worst` are the failed and errored results to name, in the order to name them. `by`: broken down by this label
+    alone, with all its values."""
     blocks = [
-        *_head(summary),
-        *_counts(summary),
-        *_candidates(summary),
-        *_graders(summary),
-        *_checks(summary),
-        *gate_blocks(summary),
+        _run_title(summary),
+        fact_list(run_facts(summary.run)),
+        *warnings(summary),
+        Heading(run_sentence(summary)),
+        *verdict_counts(summary),
+        *graders_table(summary),
+        *checks_table(summary),
+        *slice_tables(summary, by, 0 if by else SHOWN_SLICES),
+        *([Heading(gates_conclusion(summary.gates)), gates_table(summary)] if summary.gates else []),
         *_worst(summary, worst),
     ]
     if hints:
         steps = next_steps(summary, worst[0].case.id if worst else "")
         rows = [(line(command, style="cyan"), TextSpan(purpose, "dim")) for command, purpose in steps]
-        blocks += [BLANK, Table(("next", ""), rows)]
+        blocks += [BLANK, Table(("next", ""), rows, tight=True)]
     return ReportDocument(blocks)
 
 
-def _head(summary: Summary) -> Iterator[Block]:
+def gate_report(summary: Summary) -> ReportDocument:
+    """The run's name, and a sentence for each gate."""
+    gates = [Heading(gates_conclusion(summary.gates)), gates_table(summary)] if summary.gates else []
+    return ReportDocument([_run_title(summary), *gates])
+
+
+def _run_title(summary: Summary) -> Paragraph:
     run = summary.run
-    yield Paragraph((line(run.name or "run", style="bold"), "  ", TextSpan(f"run {short_id(run)}", "dim")))
-    yield Table(("", ""), [(TextSpan(name, "dim"), line(value)) for name, value in run_facts(run)], header=False)
-    if warning := run_warning(summary):
-        yield Paragraph(f"! {warning}", "yellow")
-    yield BLANK
-    yield Paragraph(run_sentence(summary), "bold")
+    return Paragraph((line(run.name or "run", style="bold"), "  ", TextSpan(f"run {short_id(run)}", "dim")))
 
 
-def _counts(summary: Summary) -> Iterator[Block]:
-    """`8 passed + 4 failed + 0 errored + 0 skipped + 0 pending = 12`, always all five."""
+def fact_list(facts: Sequence[tuple[str, str]]) -> Table:
+    return Table(("", ""), [(TextSpan(name, "dim"), line(value)) for name, value in facts], header=False)
+
+
+def warnings(summary: Summary) -> list[Block]:
+    warning = run_warning(summary)
+    return [Notice(warning)] if warning else []
+
+
+def verdict_counts(summary: Summary) -> Iterator[Block]:
+    """`8 passed + 4 failed + 0 errored + 0 skipped + 0 pending = 12`, always all five; the rate, and what limits it;
+    then each candidate, where there are several."""
     counts = summary.run.counts
     parts: list[Part] = []
-    for mark, count in zip((PASSED, FAILED, ERRORED, SKIPPED, PENDING), _numbers(counts), strict=True):
+    for mark in (PASSED, FAILED, ERRORED, SKIPPED, PENDING):
+        count = getattr(counts, mark.word)
         parts += [" + "] if parts else []
         parts.append(Sign(mark, f"{count:,} {mark.word}", mark.style if count else "dim"))
     yield Paragraph((*parts, f" = {counts.total:,}"))
-    rate = pass_rate_of(counts)
-    if rate.judged and len(summary.candidates) < 2:
+    rate, several = pass_rate_of(counts), len(summary.candidates) > 1
+    if rate.judged and not several:
         yield Paragraph(("pass rate ", str(rate), "  ", rate))
     for note in run_notes(summary):
         yield Paragraph(note, "dim")
+    if several:
+        named = [([name or "-"], own) for name, own in summary.candidates.items()]
+        yield counts_table(["candidate"], named, title="Candidates")
 
 
-def _numbers(counts: Counts) -> tuple[int, ...]:
-    return counts.passed, counts.failed, counts.errored, counts.skipped, counts.pending
+def counts_table(
+    headings: list[str], named: Sequence[tuple[list[str], Counts]], *, title: str = "", ranges: bool = True
+) -> Table:
+    """Verdicts that nobody has are left out. Where cases errored, `of all` is what the rate would be with them."""
+    kinds = [each for each in ("errored", "skipped", "pending") if any(getattr(own, each) for _, own in named)]
+    errored = ranges and "errored" in kinds
+    rows: list[tuple[Parts, ...]] = []
+    for names, own in named:
+        numbers = [f"{getattr(own, kind):,}" for kind in ("passed", "failed", *kinds)]
+        rate = pass_rate_of(own)
+        rows.append((*map(line, names), *numbers, rate.brief, *([rate.range] if errored else []), rate))
+    columns = [*headings, "passed:", "failed:", *(f"{kind}:" for kind in kinds), RATE]
+    return Table([*columns, *(["of all"] if errored else []), AXIS], rows, tight=True, title=title)
 
 
-def _candidates(summary: Summary) -> Iterator[Block]:
-    if len(summary.candidates) < 2:
-        return
-    rows: list[tuple[Parts, ...]] = [
-        (line(name or "-"), *(f"{count:,}" for count in _numbers(counts)), str(rate := pass_rate_of(counts)), rate)
-        for name, counts in summary.candidates.items()
-    ]
-    yield BLANK
-    columns = ("candidate", "passed:", "failed:", "errored:", "skipped:", "pending:", "pass rate", AXIS)
-    yield Table(columns, rows)
+def slice_tables(summary: Summary, by: str = "", most: int = 0) -> Iterator[Block]:
+    """The verdicts by each of the usual labels, or by this alone; of each the first `most` values (0: all)."""
+    several = len(summary.candidates) > 1 and by != "candidate"
+    for label, slices in slice_groups(summary, by):
+        values = list(dict.fromkeys(each.value for each in slices))
+        shown = [each for each in slices if each.value in values[: most or len(values)]]
+        named = [([each.value, *([each.candidate or "-"] if several else [])], each.counts) for each in shown]
+        headings = [f"by {label}", *(["candidate"] if several else [])]
+        yield counts_table(headings, named, title=f"By {label}")
+        if most and len(values) > most:
+            more = f"and {len(values) - most:,} more: howsure show {short_id(summary.run)} --by {shell_quote(label)}"
+            yield Paragraph(more, "dim")
 
 
-def _graders(summary: Summary) -> Iterator[Block]:
+def graders_table(summary: Summary) -> Iterator[Table]:
     """Columns for what was not scored are there only where they have something to say."""
     if not summary.graders:
         return
+    words = {"errored": "errored", "not_applicable": "n/a", "no_judge": "no judge"}
+    absences = [name for name in words if any(getattr(grader, name) for grader in summary.graders)]
     several = len(summary.candidates) > 1
-    words = [("errored", "errored"), ("n/a", "not_applicable"), ("no judge", "no_judge")]
-    absences = [(word, name) for word, name in words if any(getattr(grader, name) for grader in summary.graders)]
-    candidate = ["candidate"] if several else []
-    columns = ["grader", *candidate, "n:", "mean:", "mark:", "pass rate", AXIS, *(f"{word}:" for word, _ in absences)]
-    rows = [
-        (
-            line(grader.name),
-            *([line(grader.candidate or "-")] if several else []),
-            *_grader_cells(grader),
-            *(f"{getattr(grader, name):,}" for _, name in absences),
-        )
-        for grader in graders_by_name(summary)
-    ]
-    yield BLANK
-    yield Table(columns, rows)
+    rows: list[tuple[Parts, ...]] = []
+    for grader in graders_by_name(summary):
+        rate, mean = pass_rate_of(grader), format_on_scale(grader.mean, grader.scale)
+        mark = pass_mark_text(grader.pass_mark, grader.direction) or NOTHING
+        shown = rate.brief if rate.judged or not grader.scored else "measured only"
+        names = (grader.name, grader.candidate or "-") if several else (grader.name,)
+        absent = (f"{getattr(grader, name):,}" for name in absences)
+        cells = (f"{grader.scored:,}", mean, mark, shown, rate if rate.judged else "")
+        rows.append((*map(line, names), *cells, *absent))
+    names = ("grader", "candidate") if several else ("grader",)
+    columns = [*names, "n:", "mean:", "mark:", RATE, AXIS, *(f"{words[name]}:" for name in absences)]
+    yield Table(columns, rows, tight=True, title="Graders")
 
 
-def _grader_cells(grader: GraderSummary) -> list[Parts]:
-    rate = pass_rate_of(grader)
-    mark = pass_mark_text(grader.pass_mark, grader.direction) or NOTHING
-    shown = _rate_text(rate) if rate.judged else "measured only"
-    mean = format_on_scale(grader.mean, grader.scale)
-    return [f"{grader.scored:,}", mean, mark, shown, rate if rate.judged else ""]
-
-
-def _rate_text(rate: Rate) -> str:
-    return f"{rate.percent} [{rate.bounds}]" if rate.judged else NOTHING
-
-
-def _checks(summary: Summary) -> Iterator[Block]:
+def checks_table(summary: Summary) -> Iterator[Table]:
     tallies = [("criteria", summary.criteria), ("rubric rules", summary.rules)]
     tallies += [(f"  {name}", tally) for name, tally in summary.components.items()]
     rows: list[tuple[Parts, ...]] = []
     for name, tally in tallies:
         if tally:
-            rate = pass_rate_of(tally)
-            rest = [
-                f"{count:,} {word}" for count, word in ((tally.errored, "errored"), (tally.skipped, "skipped")) if count
-            ]
-            share = f"{tally.passed:,} of {tally.total:,}"
-            rows.append((name, share, _rate_text(rate), rate, TextSpan(", ".join(rest), "dim")))
+            rate, absent = pass_rate_of(tally), ((tally.errored, "errored"), (tally.skipped, "skipped"))
+            rest = ", ".join(f"{count:,} {word}" for count, word in absent if count)
+            rows.append((name, f"{tally.passed:,} of {tally.total:,}", rate.brief, rate, TextSpan(rest, "dim")))
     if rows:
-        yield BLANK
-        yield Table(("checks", "passed:", "pass rate", AXIS, ""), rows)
+        columns = ("checks", "passed:", RATE, AXIS, "")
+        yield Table(columns, rows, tight=True, title="Criteria, rules and component scores")
+
+
+def gates_table(summary: Summary) -> Table:
+    rows = []
+    for ruling in summary.gates:
+        mark = OUTCOME_MARKS[ruling.outcome]
+        rows.append(((Sign(mark, mark.word), "  ", line(gate_name(ruling), style="bold")), ruling.reason))
+    return Table(("gate", "why"), rows, tight=True)
 
 
 def _worst(summary: Summary, worst: Sequence[Result]) -> Iterator[Block]:
     if not worst:
         return
-    shown = worst[:SHOWN_RESULTS]
-    counts = summary.run.counts
+    shown, counts = worst[:SHOWN_RESULTS], summary.run.counts
     yield BLANK
     yield Paragraph(f"{len(shown)} of {pluralize(counts.failed + counts.errored, 'case')} to look at", "dim")
     for result in shown:
-        named = [result.case.id, result.candidate, f"repeat {result.repeat}" if result.repeat > 1 else ""]
-        name = "  ".join(part for part in named if part)
-        question = result.case.name or opening(result.case.input)
-        rest = TextSpan(question, limit=-len(name) - 6, lines=1, least=16)
+        name = "  ".join(result_names(result))
+        rest = TextSpan(result.case.name or opening(result.case.input), limit=-len(name) - 6, lines=1, least=16)
         yield Paragraph((Sign(VERDICT_MARKS[result.verdict]), " ", line(name, style="bold"), "  ", rest))
         for reason in result.reasons[:SHOWN_REASONS]:
             yield Paragraph(TextSpan(reason, limit=-8, lines=2), indent=4, fill=True)
 
 
-def gate_report(summary: Summary) -> ReportDocument:
-    """The run's name, and a sentence for each gate."""
-    run = summary.run
-    head = Paragraph((line(run.name or "run", style="bold"), "  ", TextSpan(f"run {short_id(run)}", "dim")))
-    return ReportDocument([head, *gate_blocks(summary)])
-
-
-def gate_blocks(summary: Summary) -> Iterator[Block]:
-    """Nothing where there is no gate."""
-    if not summary.gates:
-        return
-    yield BLANK
-    yield Paragraph(gates_conclusion(summary.gates), "bold")
-    for ruling in summary.gates:
-        mark = OUTCOME_MARKS[ruling.outcome]
-        yield Paragraph((Sign(mark, mark.word), "  ", line(gate_name(ruling), style="bold")))
-        yield Paragraph(ruling.reason, indent=4, fill=True)
+def result_names(result: Result) -> list[str]:
+    """What tells it from the other results of the run."""
+    named = (result.case.id, result.candidate, f"repeat {result.repeat}" if result.repeat > 1 else "")
+    return [part for part in named if part]
 
 
 def case_report(result: Result) -> ReportDocument:
     """For `howsure show RUN CASE`."""
-    blocks = [*_case_head(result), *_input_facts(result), BLANK, ConversationScript(_script(result), SPEAKER_WIDTH)]
-    if facts := simulation_facts(result):
-        blocks += [BLANK, *(Paragraph((TextSpan(f"{title}  ", "dim"), text)) for title, text in facts)]
-    if result.transcript and result.transcript.state is not None:
-        blocks += [BLANK, Paragraph((TextSpan("final state  ", "dim"), _json_text(result.transcript.state)))]
-    if result.grades:
-        blocks += [BLANK, Table(("grade", "value:", "mark:", "why"), list(_grade_rows(result.grades)))]
-    return ReportDocument(blocks)
-
-
-def _case_head(result: Result) -> Iterator[Block]:
     mark = VERDICT_MARKS[result.verdict]
-    named = [result.case.id, result.candidate, f"repeat {result.repeat}" if result.repeat > 1 else ""]
-    yield Paragraph((Sign(mark, mark.word), "  ", line("  ".join(part for part in named if part))))
-    if result.case.name:
-        yield Paragraph(line(result.case.name, style="bold"))
+    title = Paragraph((Sign(mark, mark.word), "  ", line("  ".join(result_names(result)))))
+    named = [Paragraph(line(result.case.name, style="bold"))] if result.case.name else []
+    return ReportDocument([title, *named, *case_blocks(result)])
+
+
+def case_blocks(result: Result) -> Iterator[Block]:
+    """All that is known of one result, below its name."""
     for reason in result.reasons:
         yield Paragraph(reason, indent=2, fill=True)
     for failure in result.failures:
         yield Paragraph(Sign(ERRORED, f"{failure.kind}: {failure.message}", "magenta"), indent=2, fill=True)
-
-
-def _input_facts(result: Result) -> Iterator[Block]:
-    """What the user's side was told beyond what it says."""
-    case_input = result.case.input
-    if isinstance(case_input, Scenario):
+    for flag in result.flags:
+        yield Paragraph(f"! {flag.kind}: {flag.text}", "yellow", indent=2, fill=True)
+    if marks := [*result.case.tags, *(f"{name}: {value}" for name, value in result.case.labels.items())]:
+        yield Paragraph(" · ".join(marks), "dim", indent=2, fill=True)
+    yield from _titled(given_facts(result))
+    script = _script(result)
+    longest = max((len(speaker.text) for speaker, _ in script), default=0)
+    yield BLANK
+    yield ConversationScript(script, max(SPEAKER_WIDTH, min(longest, LONGEST_SPEAKER)))
+    state = result.transcript.state if result.transcript else None
+    expected = [(f"expected {title}", text) for title, text in expectation_texts(result.case, result.grades)]
+    yield from _titled(simulation_facts(result))
+    yield from _titled([*([("final state", _json_text(state))] if state is not None else []), *expected])
+    if result.grades:
         yield BLANK
-        yield Paragraph(f"persona (up to {case_input.max_turns} turns): {case_input.persona}", "dim")
-    if isinstance(case_input, SingleTurn) and case_input.context:
+        yield Table(("grade", "value:", "mark:", "why"), list(_grade_rows(result.grades)))
+
+
+def _titled(facts: Sequence[tuple[str, str]]) -> Iterator[Block]:
+    """Each with its title before it; a text of several lines begins on a line of its own."""
+    if facts:
         yield BLANK
-        yield Paragraph(f"context: {case_input.context}", "dim")
+    for title, text in facts:
+        yield Paragraph((TextSpan(f"{title}: ", "dim"), "\n" if "\n" in text else "", text), indent=2)
 
 
-def _script(result: Result) -> list[tuple[Parts, Parts]]:
-    lines: list[tuple[Parts, Parts]] = []
+def _script(result: Result) -> list[tuple[TextSpan, Parts]]:
+    lines: list[tuple[TextSpan, Parts]] = []
     for message in conversation(result):
         parts: list[Part] = [message.content] if message.content else []
         for call in message.tool_calls:
@@ -259,7 +278,7 @@ def _script(result: Result) -> list[tuple[Parts, Parts]]:
 
 
 def _call(call: ToolCall) -> list[Part]:
-    arguments = ", ".join(f"{name}={_json_text(value)}" for name, value in call.arguments.items())
+    arguments = ", ".join(f"{name}={json.encode(value).decode()}" for name, value in call.arguments.items())
     shown = line(f"→ {call.name}({arguments})", CALL_LENGTH, "cyan")
     if call.result is None:
         return [shown, TextSpan("  ← no response", "dim cyan")]
@@ -288,8 +307,10 @@ def _grade_rows(grades: Sequence[Grade]) -> Iterator[tuple[Parts, ...]]:
 def _grade_row(grade: Grade, indent: str, name: str) -> tuple[Parts, ...]:
     """A part is a yes or no: its scale would be noise."""
     mark = grade_mark(grade)
-    severity = grade.part.severity.value if grade.part and grade.part.severity else ""
-    why = f"{severity}: {grade.reason}" if severity and grade.reason else severity or grade.reason
+    part = grade.part
+    facts = [part.severity.value] if part and part.severity else []
+    facts += [f"weight {format_number(part.weight)}"] if part and part.weight is not None else []
+    why = ": ".join(filter(None, (", ".join(facts), grade.reason)))
     value, direction = NOTHING, Direction.HIGHER
     if isinstance(grade, Score):
         value = format_number(grade.value) if grade.part else format_on_scale(grade.value, grade.scale)

@@ -70,8 +70,10 @@ async def _greeted(work: Workspace, spec: str) -> str:
     # The model is really asked: an answer from the cache would prove nothing.
     request = RunRequest(target=spec, cache=False)
     async with open_models(work, request) as models:
-        target = Participants(work, request, models).target("", 1)
-        return await target.greet() if isinstance(target, ChatTarget) else await visit(target)
+        participants = Participants(work, request, models)
+        targets = [participants.target(candidate, 1) for candidate in participants.candidates]
+        replies = [await (each.greet() if isinstance(each, ChatTarget) else visit(each)) for each in targets]
+    return "; ".join(reply for reply in replies if reply)
 
 
 async def _database(work: Workspace) -> DoctorFinding:

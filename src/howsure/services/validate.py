@@ -17,6 +17,7 @@ from howsure.dialects.datasets import HEAD, FileReport, detect, expand, readable
 from howsure.dialects.rubric_files import is_rubric, read_rubric
 from howsure.errors import DatasetInvalid, InputError, Problem, UnknownName
 from howsure.kit import Kit
+from howsure.kit.settings_schema import settings_schema
 from howsure.services.files import fetch_files, is_address
 
 Warn = Callable[[Problem], None]
@@ -53,7 +54,7 @@ def _validate(path: Path, kit: Kit, dialect: str) -> FileReport:
         if fits(path, head):
             return _companion(path, kind, read)
     try:
-        known = detect(path, list(kit.dialects))
+        known = detect(path, kit.dialects, kit.importers)
     except DatasetInvalid as error:
         return FileReport(path=str(path), dialect="", cases=0, problems=error.problems)
     except InputError as error:
@@ -74,11 +75,12 @@ def _companion(path: Path, kind: str, read: Callable[[Path, Warn], object]) -> F
 
 
 def schemas(kit: Kit) -> dict[str, Callable[[], dict[str, Any]]]:
-    """By name, a function that returns the schema: of each dialect that has one, and of the responses file."""
+    """By name, a function that returns the schema: of each dialect that has one, of the responses file, and of
+    `howsure.yaml`."""
     known: dict[str, Callable[[], dict[str, Any]]] = {
         dialect.name: dialect.schema for dialect in kit.dialects if isinstance(dialect, HasSchema)
     }
-    return known | {"responses": lambda: responses.SCHEMA}
+    return known | {"responses": lambda: responses.SCHEMA, "settings": lambda: settings_schema(kit)}
 
 
 def schema_of(name: str, kit: Kit) -> dict[str, Any]:

@@ -4,7 +4,7 @@ a YAML file of custom evals or a JSON file of definitions for the golden world."
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from importlib import import_module
 from pathlib import Path
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from howsure.config import DATABASE, Settings, load, profiles
+from howsure.config import DATABASE, FILE, ProfileSettings, Settings, load, profiles
 from howsure.dialects.datasets import digest
+from howsure.dialects.problems import did_you_mean
 from howsure.errors import ConfigInvalid, Conflict
 from howsure.graders.custom_evals import custom_evals
 from howsure.graders.definition_graders import definition_graders
@@ -21,7 +22,9 @@ from howsure.graders.golden_evals import GoldenJudgedGrader
 from howsure.kit import Kit, Registry
 from howsure.kit.builtins import builtin_kit
 from howsure.kit.plugins import installed_names, installed_plugins, plugin_file
+from howsure.model.score import LIKERT
 from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import COMPOSITE
 from howsure.prices.table import PriceTable
 from howsure.reports.formats import register as register_formats
 from howsure.services.files import stored_path
@@ -108,6 +111,10 @@ class Workspace:
         register_formats(kit)
         for name, schema in settings.contracts.items():
             kit.contracts[name] = schema if isinstance(schema, dict) else _schema_file(name, beside / schema)
+        for id, policy in settings.policies.items():
+            if id in kit.dataset_policies:
+                raise ConfigInvalid(f"{FILE}: the policy `{id}` is built in; choose another id")
+            kit.dataset_policies[id] = policy
         named = (*(beside / file for file in settings.plugins), *map(Path, plugins))
         for register in (*installed_plugins(), *map(plugin_file, named)):
             register(kit)
@@ -123,6 +130,15 @@ class Workspace:
         if not files:
             return self
         return Workspace(self.settings, with_evals(self.kit, files), self.folder, self.beside, self.plugins)
+
+    def check_profiles(self) -> None:
+        """ConfigInvalid where a profile of the settings names a grader that nobody has, or a mark that is off its
+        scale. A run checks this, and not who reads the settings: a run may bring evals of its own."""
+        problems = (
+            _profile_problems(f"profiles.{name}", each, self.kit) for name, each in self.settings.profiles.items()
+        )
+        if wrong := [problem for found in problems for problem in found]:
+            raise ConfigInvalid(f"{FILE}: " + "; ".join(wrong))
 
     @property
     def data_folder(self) -> Path:
@@ -151,6 +167,17 @@ def current_folder() -> Path:
     except OSError as error:
         message = f"the current folder cannot be found ({error.strerror}): go to one that is there"
         raise ConfigInvalid(message) from error
+
+
+def _profile_problems(place: str, profile: ProfileSettings, kit: Kit) -> Iterator[str]:
+    scales = {grader.name: getattr(grader, "scale", None) for grader in kit.graders} | {COMPOSITE: LIKERT, "": LIKERT}
+    for group, name, number in profile.numbers():
+        where, scale = f"{place}.{group}.{name}".rstrip("."), None if group == "weights" else scales.get(name)
+        if name not in scales:
+            hint = did_you_mean(name, scales) or "evals of your own are named under `evals` or with --evals"
+            yield f"`{where}`: no grader has this name ({hint})"
+        elif scale is not None and number not in scale:
+            yield f"`{where}`: expected a mark on its scale, {scale}, found {number:g}"
 
 
 def _schema_file(name: str, path: Path) -> dict[str, Any]:

@@ -203,19 +203,15 @@ def cluster_rate(grouped: ClusterSums, confidence: float = 0.95) -> Estimate:
     found = robust_mean(grouped)
     if found is None:
         return _estimate(grouped, None, None, confidence)
-    if count_dissenting(grouped) < ENOUGH_DISSENTING:
+    # Clusters with at least one verdict of the rarer kind show how clusters differ.
+    rarer = grouped.sizes - grouped.sums if grouped.mean >= 1 / 2 else grouped.sums
+    if np.count_nonzero(rarer) < ENOUGH_DISSENTING:
         interval = mixture_interval(grouped.sums, grouped.sizes, confidence)
         return _estimate(grouped, interval, IntervalMethod.CLUSTER_MIXTURE, confidence)
     rate = grouped.mean
     effective = min(float(grouped.sizes.sum()), rate * (1 - rate) / found.error**2)
     quantile = float(student.ppf((1 + confidence) / 2, found.freedom))
     return _estimate(grouped, score_interval(rate, effective, quantile), IntervalMethod.CLUSTER_SCORE, confidence)
-
-
-def count_dissenting(grouped: ClusterSums) -> int:
-    """How many clusters have at least one verdict of the rarer kind. They show how clusters differ."""
-    rarer = grouped.sizes - grouped.sums if grouped.mean >= 1 / 2 else grouped.sums
-    return int(np.count_nonzero(rarer))
 
 
 def score_interval(rate: float, n: float, quantile: float) -> Interval:

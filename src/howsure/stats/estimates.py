@@ -155,10 +155,7 @@ def _bca_shares(numbers: Floats, means: Floats, confidence: float) -> Floats:
 
 
 def estimate_percentile(
-    values: Sequence[float],
-    share: float,
-    clusters: Sequence[Hashable] | None = None,
-    confidence: float = 0.95,
+    values: Sequence[float], share: float, clusters: Sequence[Hashable] | None = None, confidence: float = 0.95
 ) -> Estimate | None:
     """The value that this share of all values does not exceed. Values may be infinite. An end of the interval is
     infinite if there are too few values to say anything on that side. None if there is no value."""

@@ -125,13 +125,11 @@ _SIGN = {Direction.HIGHER: 1, Direction.LOWER: -1, Direction.NEITHER: 0}
 
 
 class CasePairs(Struct, frozen=True, kw_only=True):
-    """The cases that both runs judged, in order, with the means of their repeats; and how many only one run judged."""
+    """The cases that both runs judged, in order, with the means of their repeats."""
 
     cases: tuple[Hashable, ...]
     before: Floats
     after: Floats
-    only_before: int
-    only_after: int
 
 
 def pair_cases(before: Mapping[K, Sequence[float | None]], after: Mapping[K, Sequence[float | None]]) -> CasePairs:
@@ -142,8 +140,6 @@ def pair_cases(before: Mapping[K, Sequence[float | None]], after: Mapping[K, Seq
         cases=cases,
         before=np.fromiter((firsts[case] for case in cases), np.float64, len(cases)),
         after=np.fromiter((seconds[case] for case in cases), np.float64, len(cases)),
-        only_before=len(firsts) - len(cases),
-        only_after=len(seconds) - len(cases),
     )
 
 
@@ -186,12 +182,19 @@ def paired_means(
 
 
 def _compare_verdicts(before: Floats, after: Floats, direction: Direction, confidence: float) -> PairedDifference:
-    raised, lowered = _counts(after - before)
+    plain = _plain_difference(before, after, direction, confidence)
+    raised, lowered = plain.raised, plain.lowered
+    return replace(plain, interval=tango(raised, lowered, len(before), confidence), p_value=mcnemar(raised, lowered))
+
+
+def _plain_difference(before: Floats, after: Floats, direction: Direction, confidence: float) -> PairedDifference:
+    """The counts, without a test: each case is a cluster of its own."""
+    raised, lowered = int(np.count_nonzero(after > before)), int(np.count_nonzero(after < before))
     return PairedDifference(
         before=float(before.mean()),
         after=float(after.mean()),
-        interval=tango(raised, lowered, len(before), confidence),
-        p_value=mcnemar(raised, lowered),
+        interval=None,
+        p_value=1.0,
         method=PairedMethod.MCNEMAR,
         n=len(before),
         clusters=len(before),
@@ -221,20 +224,12 @@ def _compare_by_permutation(
     method = PairedMethod.DRAWN_FLIPS if flips.drawn else PairedMethod.STUDENT
     if flips.exact:
         method = PairedMethod.ALL_FLIPS
-    raised, lowered = _counts(differences)
-    return PairedDifference(
-        before=float(before.mean()),
-        after=float(after.mean()),
+    return replace(
+        _plain_difference(before, after, direction, confidence),
         interval=flips.interval if spread else None,
         p_value=flips.p_value,
         method=method,
-        n=len(differences),
         clusters=len(grouped.sums),
-        raised=raised,
-        lowered=lowered,
-        same=len(differences) - raised - lowered,
-        direction=direction,
-        confidence=confidence,
     )
 
 
@@ -246,10 +241,6 @@ def _with_width(found: PairedDifference) -> PairedDifference:
         return found
     low, high = max(-1.0, found.difference + reach[0]), min(1.0, found.difference + reach[1])
     return replace(found, interval=(low, high))
-
-
-def _counts(differences: Floats) -> tuple[int, int]:
-    return int(np.count_nonzero(differences > 0)), int(np.count_nonzero(differences < 0))
 
 
 def _arrays(before: Sequence[float] | Floats, after: Sequence[float] | Floats) -> tuple[Floats, Floats]:

@@ -98,12 +98,12 @@ def power(design: Design, cases: int, difference: float, level: float = LEVEL) -
     score test."""
     if cases < 2:
         return 0.0
+    if isinstance(design, PairedRates) and abs(difference) > design.discordant:
+        raise ValueError(f"a difference of {difference} needs more than {design.discordant} discordant cases")
     match design:
         case PairedRates(repeats=1):
             # Summed over the possible numbers of discordant cases and their splits.
             discordant = design.discordant
-            if abs(difference) > discordant:
-                raise ValueError(f"a difference of {difference} needs more than {discordant} discordant cases")
             middle, reach = cases * discordant, 10 * sqrt(cases * discordant * (1 - discordant)) + 10
             counts = np.arange(max(0, floor(middle - reach)), min(cases, ceil(middle + reach)) + 1)
             fewest = _table(level)[counts] if counts[-1] < TABLED else _rejecting(level, counts)
@@ -111,7 +111,7 @@ def power(design: Design, cases: int, difference: float, level: float = LEVEL) -
             rejected = binom.cdf(fewest, counts, share) + binom.sf(counts - fewest - 1, counts, share)
             return float((binom.pmf(counts, cases, discordant) * np.where(fewest >= 0, rejected, 0.0)).sum())
         case PairedRates():
-            variance = (_discordant(design, difference) - difference**2) * design.shrink
+            variance = (design.discordant - difference**2) * design.shrink
             return _t_power(sqrt(variance / cases), cases - 1, difference, level)
         case PairedMeans():
             return _t_power(design.deviation * sqrt(design.shrink / cases), cases - 1, difference, level)
@@ -167,13 +167,6 @@ def _largest_difference(design: Design) -> float:
             return max(design.rate, 1 - design.rate) * (1 - 1e-9)
         case PairedMeans() | UnpairedMeans():
             return 1000 * design.deviation
-
-
-def _discordant(design: PairedRates, difference: float) -> float:
-    """The share of discordant cases. Runs cannot differ by more than that."""
-    if abs(difference) > design.discordant:
-        raise ValueError(f"a difference of {difference} needs more than {design.discordant} discordant cases")
-    return design.discordant
 
 
 @lru_cache(maxsize=16)

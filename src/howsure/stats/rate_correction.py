@@ -4,7 +4,6 @@ both uncertainties: few cases, and few labels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 from math import exp, log, sqrt
 
@@ -61,17 +60,6 @@ class RateCorrection(Struct, frozen=True, kw_only=True):
     method: Correction
     weight: float | None = None
     confidence: float = 0.95
-
-
-def label_table(people: Sequence[bool], judge: Sequence[bool]) -> LabelTable:
-    """The table of two lists of verdicts on the same cases."""
-    pairs = list(zip(map(bool, people), map(bool, judge), strict=True))
-    return LabelTable(
-        pass_pass=pairs.count((True, True)),
-        pass_fail=pairs.count((True, False)),
-        fail_pass=pairs.count((False, True)),
-        fail_fail=pairs.count((False, False)),
-    )
 
 
 def corrected_rate(

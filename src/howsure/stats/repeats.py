@@ -26,14 +26,13 @@ def pass_hat_k(passed: int, judged: int, k: int) -> float | None:
 
 
 class Reliability(Struct, frozen=True, kw_only=True):
-    """pass@k (`at`) and pass^k (`hat`) over the cases that were judged at least k times; `too_few` counts the others.
-    None if there is no such case."""
+    """pass@k (`at`) and pass^k (`hat`) over the cases that were judged at least k times. None if there is no such
+    case."""
 
     k: int
     at: Estimate | None
     hat: Estimate | None
     cases: int
-    too_few: int
 
 
 def reliability(
@@ -56,7 +55,6 @@ def reliability(
         at=_estimate(at, usable_clusters, confidence, seed),
         hat=_estimate(hat, usable_clusters, confidence, seed),
         cases=len(tries),
-        too_few=len(cases) - len(tries),
     )
 
 

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from howsure.errors import InputError
 from howsure.model.case import Case
+from howsure.model.flag import Flag
 from howsure.model.result import FORMAT, Failure, Result
 from howsure.model.run import Pins
 from howsure.model.score import Grade
@@ -23,6 +24,7 @@ class StoredResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     failures: tuple[Failure, ...] = ()
     transcript: Transcript | None = None
     fault: Fault | None = None
+    flags: tuple[Flag, ...] = ()
     as_recorded: bool = False
 
 
@@ -44,6 +46,7 @@ def encode_result(result: Result) -> bytes:
             failures=result.failures,
             transcript=None if as_recorded else result.transcript,
             fault=result.fault,
+            flags=result.flags,
             as_recorded=as_recorded,
         )
     )
@@ -61,7 +64,7 @@ _tags = msgspec.json.Decoder(tuple[str, ...]).decode
 _labels = msgspec.json.Decoder(dict[str, str]).decode
 
 
-def encode_tags(case: Case) -> bytes:
+def encode_tags(case: Case | CaseTags) -> bytes:
     """Its tags and labels, one a line, so that a database can search for a line; empty where it has none."""
     if not case.tags and not case.labels:
         return b""

@@ -75,6 +75,7 @@ class ResultBatch:
                 FORMAT,
                 encode_result(result),
                 None if result.fault is None else result.fault.party.value,
+                " ".join(dict.fromkeys(flag.kind for flag in result.flags)) or None,
             )
         )
         for ordinal, grade in enumerate(result.grades):

@@ -121,6 +121,7 @@ def _result(row: Any, known: dict[str, Case]) -> Result:
         failures=stored.failures,
         transcript=transcript_of(stored, case),
         fault=stored.fault,
+        flags=stored.flags,
         candidate=row.candidate,
         repeat=row.repeat,
         position=row.position,

@@ -15,10 +15,10 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, selec
 from howsure.model.case import Case
 from howsure.model.score import UNIT, Direction, Scale
 from howsure.model.verdict import Verdict
-from howsure.store.codecs import CaseTags, decode_case, decode_tags
+from howsure.store.codecs import CaseTags, decode_case, decode_tags, encode_tags
 from howsure.store.schema import cases, results, scores
-from howsure.store.summaries import RULES
 
+RULES = "rubric"
 VERDICTS = tuple(Verdict)
 OUTCOMES = ("passed", "failed", "unmarked", "error", "not_applicable", "no_judge")
 NO_VALUE = float("nan")
@@ -237,32 +237,34 @@ def changed_cases(connection: Connection, first: str, second: str) -> list[tuple
 _decode_preview = msgspec.json.Decoder(CasePreview).decode
 
 
-def read_case_previews(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> list[CasePreview]:
-    """The tags and labels of every case, or of those that `among` chooses, in the order of the plan."""
+def read_faces(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> dict[str, bytes]:
+    """The tags and labels of every case, or of those that `among` chooses, as they are stored, in the order of the
+    plan."""
     statement = select(cases.c.case_id, cases.c.face).where(cases.c.run_id == run_id, *among).order_by(cases.c.position)
     found = read_tuples(connection, statement)
+    older = _older_faces(connection, run_id) if any(body is None for _, body in found) else {}
+    return {case_id: older[case_id] if body is None else bytes(body) for case_id, body in found}
+
+
+def read_case_previews(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> list[CasePreview]:
+    """The same, as what a case can be sliced by."""
+    faces = read_faces(connection, run_id, *among)
     # Many cases have the same: each is read once.
-    marks = {body: decode_tags(body) for body in {bytes(body) for _, body in found if body is not None}}
-    older = _older_previews(connection, run_id) if any(body is None for _, body in found) else {}
-    return [
-        older[case_id] if body is None else CasePreview(case_id, (known := marks[bytes(body)]).tags, known.labels)
-        for case_id, body in found
-    ]
+    marks = {face: decode_tags(face) for face in set(faces.values())}
+    return [CasePreview(case_id, marks[face].tags, marks[face].labels) for case_id, face in faces.items()]
 
 
 def count_case_tags(connection: Connection, run_id: str) -> list[tuple[CaseTags, int]]:
     """The tags and labels that cases have, and how many cases have just these, in the order of the plan."""
-    statement = select(cases.c.face).where(cases.c.run_id == run_id).order_by(cases.c.position)
-    found = Counter(None if body is None else bytes(body) for (body,) in read_tuples(connection, statement))
-    older = _older_previews(connection, run_id).values() if None in found else ()
-    known = [(decode_tags(body), number) for body, number in found.items() if body is not None]
-    return [*known, *((CaseTags(face.tags, face.labels), 1) for face in older)]
+    found = Counter(read_faces(connection, run_id).values())
+    return [(decode_tags(face), number) for face, number in found.items()]
 
 
-def _older_previews(connection: Connection, run_id: str) -> dict[str, CasePreview]:
+def _older_faces(connection: Connection, run_id: str) -> dict[str, bytes]:
     """Of cases that were written before tags had a column: from their bodies."""
     statement = select(cases.c.body).where(cases.c.run_id == run_id, cases.c.face.is_(None))
-    return {face.id: face for face in (_decode_preview(body) for (body,) in read_tuples(connection, statement))}
+    older = (_decode_preview(body) for (body,) in read_tuples(connection, statement))
+    return {each.id: encode_tags(CaseTags(each.tags, each.labels)) for each in older}
 
 
 class SharedCases(Struct, frozen=True, kw_only=True):

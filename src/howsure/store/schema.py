@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
-HEAD = "0005"
+HEAD = "0006"
 """The newest revision in migrations/versions; revisions are numbers, so older and newer can be told apart."""
 
 VERDICTS = ("passed", "failed", "errored", "skipped")
@@ -132,11 +132,14 @@ results = Table(
     Column("format", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
     Column("fault", CodePointText),
+    # The kinds of its flags, each once, with spaces between them.
+    Column("flags", CodePointText),
     Index(None, "run_id", "position", unique=True),
     Index(None, "run_id", "verdict", "position", "candidate"),
     # Whole runs are compared, and the tries of a case counted, from this alone.
     Index("ix_results_attempts", *("run_id", "case_id", "position", "candidate", "repeat", "verdict", "duration_ms")),
     Index(None, "run_id", "fault", sqlite_where=text("fault IS NOT NULL"), postgresql_where=text("fault IS NOT NULL")),
+    Index(None, "run_id", "flags", sqlite_where=text("flags IS NOT NULL"), postgresql_where=text("flags IS NOT NULL")),
 )
 
 # A score's place in its result is its key: its id (model.result.score_id) follows from the result's id, its grader and

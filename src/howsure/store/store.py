@@ -16,7 +16,7 @@ from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.case import Case
 from howsure.model.result import Result
 from howsure.model.run import ModelSpending, Run, RunState
-from howsure.model.summary import Summary
+from howsure.model.summary import SliceCounts, Summary
 from howsure.model.verdict import Verdict
 from howsure.store import results as result_queries
 from howsure.store import run_columns as column_queries
@@ -42,6 +42,7 @@ from howsure.store.run_columns import (
     read_shared_cases,
 )
 from howsure.store.runs import find_earlier
+from howsure.store.slices import count_slices
 from howsure.store.summaries import SummaryCounts, count_run, make_summary, read_summary, store_counts, stored_counts
 from howsure.store.upgrades import open_database
 
@@ -233,6 +234,10 @@ class Store:
 
     async def summary(self, run_id: str) -> Summary:
         return await self._database.read(read_summary, run_id, self._clock())
+
+    async def slices(self, run: Run, label: str) -> tuple[SliceCounts, ...]:
+        """The verdicts by the values of one label, or by `tag` or `file`."""
+        return (await self._database.read(count_slices, run.id, run.pins, label)).slices
 
     async def summaries(self, runs: Sequence[Run]) -> list[Summary]:
         """The summaries of several runs, in their order; stored counts are read in one statement."""

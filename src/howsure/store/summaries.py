@@ -3,24 +3,27 @@ body; the counts of a run that has ended are stored with it."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from sqlalchemy import Connection, Select, func, select, update
 
-from howsure.model.run import Counts, Run
+from howsure.model.run import Counts, Run, RunState
 from howsure.model.score import Direction, Scale, UnscoredReason
 from howsure.model.summary import GraderSummary, Summary, Tally
 from howsure.model.verdict import Verdict
+from howsure.store.codecs import decode_pins
+from howsure.store.run_columns import RULES
 from howsure.store.runs import count_verdicts, read_run
 from howsure.store.schema import results, runs, scores
+from howsure.store.slices import RunSlices, count_slices
 
-RULES = "rubric"
 SCORED = ("passed", "failed", "unmarked")
 
 
@@ -86,6 +89,19 @@ def faults_query(run_id: str) -> Select[Any]:
     return select(results.c.fault, func.count()).where(*blamed).group_by(results.c.fault).order_by(results.c.fault)
 
 
+def flags_query(run_id: str) -> Select[Any]:
+    flagged = (results.c.run_id == run_id, results.c.flags.is_not(None))
+    return select(results.c.flags, func.count()).where(*flagged).group_by(results.c.flags)
+
+
+def count_flags(connection: Connection, run_id: str) -> dict[str, int]:
+    """How many results have each kind of flag."""
+    number: Counter[str] = Counter()
+    for kinds, count in connection.execute(flags_query(run_id)):
+        number.update(dict.fromkeys(kinds.split(), count))
+    return dict(sorted(number.items()))
+
+
 class FailureCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A grader (`part_id` None), or one of its criteria or rules, that failed or broke in `number` results; `first` and
     `last` are the positions of two of them."""
@@ -118,23 +134,26 @@ def count_failures(connection: Connection, run_id: str) -> list[FailureCount]:
 
 
 class SummaryCounts(Struct, frozen=True):
-    """What a summary is made of: verdicts by candidate, scores in groups, and who was answerable; what failed most; and
-    how each rule ended, by its id (None: counted by an older version)."""
+    """What a summary is made of: verdicts by candidate, scores in groups, who was answerable, and flags; what failed
+    most; how each rule ended, by its id; and the verdicts by label (None: counted by an older version)."""
 
     numbers: dict[str, dict[Verdict, int]]
     groups: list[ScoreGroup]
     faults: dict[str, int]
     failing: list[FailureCount] | None = None
     rules: dict[str, dict[str, int]] | None = None
+    flags: dict[str, int] = field(default_factory=dict)
+    by_label: RunSlices | None = None
 
 
 def count_run(connection: Connection, run_id: str) -> SummaryCounts:
-    """Counted now, over every result."""
+    """Counted now, over every result; but not by label, which takes longer."""
     groups = [ScoreGroup(*row) for row in connection.execute(score_groups_query(run_id))]
     blamed = {str(party): int(number) for party, number in connection.execute(faults_query(run_id))}
     ruled = any(group.name == RULES and group.scope is not None for group in groups)
     failed, rated = count_failures(connection, run_id), count_rules(connection, run_id) if ruled else {}
-    return SummaryCounts(_numbers_of(connection, run_id), groups, blamed, failed, rated)
+    flags = count_flags(connection, run_id)
+    return SummaryCounts(_numbers_of(connection, run_id), groups, blamed, failed, rated, flags)
 
 
 def _numbers_of(connection: Connection, run_id: str) -> dict[str, dict[Verdict, int]]:
@@ -161,8 +180,11 @@ def count_rules(connection: Connection, run_id: str) -> dict[str, dict[str, int]
 
 def store_counts(connection: Connection, run_id: str) -> None:
     """Count a run that has ended and store the counts: it is read more often than it changes."""
-    counts = msgspec.json.encode(count_run(connection, run_id))
-    connection.execute(update(runs).where(runs.c.id == run_id).values(groups=counts))
+    counts = count_run(connection, run_id)
+    with suppress(msgspec.DecodeError):  # of a run that cannot be read, what can be counted is
+        pins = decode_pins(*connection.execute(select(runs.c.format, runs.c.body).where(runs.c.id == run_id)).one())
+        counts = replace(counts, by_label=count_slices(connection, run_id, pins))
+    connection.execute(update(runs).where(runs.c.id == run_id).values(groups=msgspec.json.encode(counts)))
 
 
 def stored_counts(connection: Connection, run_ids: Sequence[str]) -> dict[str, SummaryCounts]:
@@ -182,11 +204,16 @@ GENERAL = "general"
 
 def read_summary(connection: Connection, run_id: str, now: datetime) -> Summary:
     run = read_run(connection, run_id, now)
-    return make_summary(run, stored_counts(connection, [run_id]).get(run_id) or count_run(connection, run_id))
+    counts = stored_counts(connection, [run_id]).get(run_id) or count_run(connection, run_id)
+    if counts.by_label is None and run.state not in (RunState.PENDING, RunState.RUNNING):
+        counts = replace(counts, by_label=count_slices(connection, run_id, run.pins))
+    return make_summary(run, counts)
 
 
 def make_summary(run: Run, counts: SummaryCounts) -> Summary:
-    return replace(summary_of(run, counts.numbers, counts.groups), faults=counts.faults)
+    summary = summary_of(run, counts.numbers, counts.groups)
+    known = counts.by_label or RunSlices((), ())
+    return replace(summary, faults=counts.faults, flags=counts.flags, slices=known.slices, labels=known.labels)
 
 
 def brief_summary(run: Run, counts: SummaryCounts) -> Summary:
@@ -221,11 +248,13 @@ def summary_of(run: Run, numbers: Numbers, groups: Sequence[ScoreGroup]) -> Summ
 
 
 def _candidates(run: Run, numbers: Numbers) -> dict[str, Counts]:
-    """A run tries every case with every candidate, so its total is shared equally among them."""
+    """In the order of what is certain. A run tries every case with every candidate, so its total is shared equally
+    among them."""
     share, rest = divmod(run.counts.total, len(run.pins.request.candidates) or 1)
     planned = set() if rest else set(run.pins.request.candidates)
     names = dict.fromkeys((*run.pins.request.candidates, *sorted(numbers)))
-    return {name: count_verdicts(share if name in planned else 0, numbers.get(name, {})) for name in names}
+    counts = {name: count_verdicts(share if name in planned else 0, numbers.get(name, {})) for name in names}
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1].certain_rate, pair[0])))
 
 
 def _grader(groups: Sequence[ScoreGroup]) -> GraderSummary:

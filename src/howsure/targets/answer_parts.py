@@ -305,6 +305,7 @@ PROMPT = ("prompt_tokens", "input_tokens", "prompt_token_count", "input_token_co
 COMPLETION = ("completion_tokens", "output_tokens", "candidates_token_count", "output_token_count")
 CACHED = ("cached_tokens", "cache_read_input_tokens", "cached_content_token_count", "cache_read_tokens")
 THINKING = ("thinking_tokens", "thoughts_token_count", "reasoning_tokens")
+TOOL_PROMPT, GEMINI_TOOL_PROMPT = ("tool_prompt_tokens",), ("tool_use_prompt_token_count",)
 COST = ("cost_usd", "total_cost_usd", "cost", "total_cost")
 PROMPT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
 COMPLETION_DETAILS = ("completion_tokens_details", "output_tokens_details", "output_token_details")
@@ -325,6 +326,10 @@ def usage_of(value: Any, where: str = "usage") -> Usage | None:
         cached = _count(prompt_details, where, ("cached_tokens", "cache_read"))
     inside = _count(completion_details, where, ("reasoning_tokens", "reasoning"))
     thinking = _count(fields, where, THINKING) if inside is None else inside
+    brought = _count(fields, where, GEMINI_TOOL_PROMPT)
+    if prompt is not None and brought is not None:
+        # Gemini counts what tools add to the prompt apart.
+        prompt += brought
     if prompt is not None and cached is not None and cached > prompt:
         # More cached tokens than prompt means that they were counted apart.
         prompt += cached
@@ -336,26 +341,22 @@ def usage_of(value: Any, where: str = "usage") -> Usage | None:
         completion_tokens=completion,
         cached_tokens=cached,
         thinking_tokens=thinking,
-        cost_usd=_money(fields, where),
+        tool_prompt_tokens=_count(fields, where, TOOL_PROMPT) if brought is None else brought,
+        cost_usd=_amount(fields, where, COST),
     )
     return None if usage == Usage() else usage
 
 
 def _count(fields: AnswerFields, where: str, names: tuple[str, ...]) -> int | None:
+    number = _amount(fields, where, names, "a whole number")
+    return None if number is None else int(number)
+
+
+def _amount(fields: AnswerFields, where: str, names: tuple[str, ...], expected: str = "an amount") -> float | None:
     value = fields.first(*names)
     if value is None:
         return None
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
-    if not (isfinite(number) and number >= 0 and int(number) == number):
-        raise UnreadableAnswer(f"`{where}.{names[0]}`: expected a whole number from 0, found {describe_value(value)}")
-    return int(number)
-
-
-def _money(fields: AnswerFields, where: str) -> float | None:
-    value = fields.first(*COST)
-    if value is None:
-        return None
-    number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else -1.0
-    if not (isfinite(number) and number >= 0):
-        raise UnreadableAnswer(f"`{where}.{COST[0]}`: expected an amount from 0, found {describe_value(value)}")
+    if not (isfinite(number) and number >= 0) or (expected != "an amount" and int(number) != number):
+        raise UnreadableAnswer(f"`{where}.{names[0]}`: expected {expected} from 0, found {describe_value(value)}")
     return number

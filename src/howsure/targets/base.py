@@ -9,21 +9,26 @@ from typing import Any, Protocol, runtime_checkable
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from howsure.judges.documents import NO_DOCUMENTS, Documents
 from howsure.llm.transport import AddressGuard
 from howsure.model.agent import Agent
 from howsure.model.case import Case
-from howsure.model.transcript import Message, Role, Span, Step, Transcript, Usage
+from howsure.model.flag import Flag
+from howsure.model.transcript import Message, Role, SentRequest, Span, Step, Transcript, Usage
 
 
 class Reply(Struct, frozen=True, kw_only=True):
     """What the agent did with one user message: its messages (with tool calls and agents) and what that cost.
 
     `duration_ms`: how long the agent took, by the target's own clock. None: unknown (the reply came from a cache); left
-    out: it took as long as `send` did."""
+    out: it took as long as `send` did. `flags`: what a reader must know, such as that the reply was cut off. `sent`:
+    what the target was sent, with the first reply of a conversation."""
 
     messages: tuple[Message, ...]
     usage: Usage | None = None
     duration_ms: float | UnsetType | None = UNSET
+    flags: tuple[Flag, ...] = ()
+    sent: SentRequest | None = None
 
     @classmethod
     def saying(cls, text: str) -> Reply:
@@ -47,13 +52,15 @@ class Session(Protocol):
 
 
 class FinishedSession(Struct, frozen=True):
-    """A conversation that has already taken place, in place of a session."""
+    """A conversation that has already taken place, in place of a session. `failure`: how it broke."""
 
     transcript: Transcript
+    failure: str = ""
 
 
 class Target(Protocol):
-    """How to reach the agent under test. Raise anything: the engine attributes it to the target."""
+    """How to reach the agent under test. Raise anything: the engine attributes it to the target. A target with
+    `takes_candidate = True` is told which candidate it is, so `--candidate` may name several for it."""
 
     name: str
 
@@ -94,7 +101,7 @@ class CheckableTarget(Protocol):
 class TargetRequest(Struct, frozen=True, kw_only=True):
     """What a target is made from. `rest` follows the kind in `--target kind:rest`; `settings` is its block in
     howsure.yaml, which lies in `folder`; `state` is what every session starts with, before the case's own; `guard` says
-    where connections may go (None: anywhere)."""
+    where connections may go (None: anywhere); `documents` reads the attachments of cases."""
 
     name: str
     rest: str = ""
@@ -106,6 +113,7 @@ class TargetRequest(Struct, frozen=True, kw_only=True):
     candidate: str = ""
     repeat: int = 1
     guard: AddressGuard | None = None
+    documents: Documents = NO_DOCUMENTS
 
     def initial_state(self, case: Case) -> dict[str, Any]:
         """The state that a conversation starts with; the case's own variables win."""

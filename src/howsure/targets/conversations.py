@@ -1,52 +1,70 @@
-"""One conversation as the live targets keep it (its id, its messages so far, its state), and what a case brings before
-the first turn: an earlier conversation, and text that the question is about."""
+"""One conversation as the live targets keep it: its id, its messages so far, its state, and the case as the target is
+told it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from msgspec import Struct
+from msgspec.structs import replace
 
-from howsure.model.case import Case, SingleTurn
+from howsure.judges.answer_prompts import CasePrompt, case_prompt
+from howsure.model.case import Case, opening
 from howsure.model.transcript import Message, Role
-from howsure.targets.base import Closing, TargetRequest
+from howsure.targets.base import Closing, Reply, Session, TargetRequest
 from howsure.targets.bot_answers import BotAnswer
 
 
-class ConversationState:
-    """What is known of a conversation before each turn. Every conversation has its own id, repeats too."""
+def text_prompt(case: Case, request: TargetRequest) -> CasePrompt:
+    """The case as a target that takes text is told it. An agent that is described has a system prompt of its own."""
+    described = request.agent is not None and bool(request.agent.system_prompt)
+    return case_prompt(case, request.documents, chat=False, own_system=described)
 
-    def __init__(self, case: Case, request: TargetRequest, session_id: str = "") -> None:
+
+class ConversationState:
+    """What is known of a conversation before each turn. Every conversation has its own id, repeats too. `placed` are
+    the parts of the case that the target's settings put elsewhere than into the message."""
+
+    def __init__(self, case: Case, request: TargetRequest, placed: Collection[str] = ()) -> None:
         self.case = case
-        self.candidate = request.candidate
-        self.session_id = session_id or uuid4().hex
+        self.session_id = uuid4().hex
         self.turn = 0
         self.state = request.initial_state(case)
         self.reported_state: dict[str, Any] | None = None
-        start = case.input
-        self.context = start.context if isinstance(start, SingleTurn) else ""
-        self.history: list[dict[str, str]] = chat_messages(start.history) if isinstance(start, SingleTurn) else []
+        self._candidate = request.candidate
+        self._prompt = text_prompt(case, request)
+        self._placed = placed
+        self._history: list[dict[str, str]] = chat_messages(self._prompt.earlier)
 
-    def values(self, text: str) -> dict[str, Any]:
-        """All that a bot may be sent with this message. The lists are copies, because the conversation goes on."""
+    def values(self) -> dict[str, Any]:
+        """All that a bot may be sent besides the message. The lists are copies, because the conversation goes on."""
         return {
-            "message": text,
             "session_id": self.session_id,
             "case_id": self.case.id,
             "turn": self.turn,
-            "history": list(self.history),
-            "messages": [*self.history, {"role": Role.USER.value, "content": text}],
+            "history": list(self._history),
             "state": dict(self.state),
-            "context": self.context,
-            "candidate": self.candidate,
+            "prompt": opening(self.case.input),
+            "context": self._prompt.context,
+            "documents": self._prompt.documents,
+            "choices": [{"id": choice.id, "text": choice.text} for choice in self._prompt.choices],
+            "candidate": self._candidate,
         }
 
-    def record_turn(self, text: str, answer: BotAnswer) -> None:
-        """Add a finished turn to the history."""
-        self.history += [{"role": Role.USER.value, "content": text}, *chat_messages(answer.reply.messages)]
+    def next_turn(self, text: str) -> dict[str, Any]:
+        """All that a bot may be sent with what the user says next. The first message holds everything that belongs to
+        the case; `prompt` are the user's words alone."""
+        self.turn += 1
+        message = self._prompt.first_message(text, self._placed) if self.turn == 1 else text
+        messages = [*self._history, {"role": Role.USER.value, "content": message}]
+        return {**self.values(), "prompt": text, "message": message, "messages": messages}
+
+    def record_turn(self, message: str, answer: BotAnswer) -> Reply:
+        """Add a finished turn to the history; the reply, the first one with what was sent."""
+        self._history += [{"role": Role.USER.value, "content": message}, *chat_messages(answer.reply.messages)]
         self.update_state(answer.state)
+        return replace(answer.reply, sent=self._prompt.sent(message)) if self.turn == 1 else answer.reply
 
     def update_state(self, state: Mapping[str, Any] | None) -> None:
         """Replace the known state with the one that the bot reports."""
@@ -59,32 +77,23 @@ class ConversationState:
 
 
 def chat_messages(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """Messages as most bots take them; those without a text are left out."""
+    """Messages as most bots and frameworks take them; those without a text are left out."""
     return [{"role": message.role.value, "content": message.content} for message in messages if message.content]
 
 
-class PriorContext(Struct, frozen=True, kw_only=True):
-    """`earlier` is for the agent's memory; agents have no place for `context`, so it goes before the first message."""
+class PromptedSession:
+    """A conversation with an agent that takes text alone: the first message tells it the case."""
 
-    earlier: tuple[Message, ...] = ()
-    context: str = ""
+    def __init__(self, session: Session, prompt: CasePrompt) -> None:
+        self._session = session
+        self._prompt: CasePrompt | None = prompt
 
-    @classmethod
-    def of(cls, case: Case) -> PriorContext:
-        start = case.input
-        if not isinstance(start, SingleTurn):
-            return cls()
-        earlier = tuple(message for message in start.history if message.content)
-        if earlier and earlier[-1].role is Role.USER and earlier[-1].content == start.message:
-            # Some files repeat the question as the last message of what came before.
-            earlier = earlier[:-1]
-        return cls(earlier=earlier, context=start.context)
+    async def send(self, text: str) -> Reply:
+        prompt, self._prompt = self._prompt, None
+        if prompt is None:
+            return await self._session.send(text)
+        message = prompt.first_message(text)
+        return replace(await self._session.send(message), sent=prompt.sent(message))
 
-    def first_message(self, text: str) -> str:
-        """The first message, with the context before it."""
-        return f"{self.context}\n\n{text}" if self.context else text
-
-    @property
-    def earlier_messages(self) -> list[dict[str, str]]:
-        """The earlier conversation as most frameworks take it."""
-        return [{"role": message.role.value, "content": message.content} for message in self.earlier]
+    async def close(self) -> Closing:
+        return await self._session.close()

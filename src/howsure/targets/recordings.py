@@ -57,7 +57,10 @@ class RecordedTarget:
         match self.find(case):
             case Transcript() as transcript:
                 return FinishedSession(transcript)
-            case BrokenRecording(reason=reason):
-                raise TargetFailed(f"the recorded conversation broke: {reason}")
+            case BrokenRecording(reason=reason, transcript=transcript):
+                failure = f"the recorded conversation broke: {reason}"
+                if transcript is None:
+                    raise TargetFailed(failure)
+                return FinishedSession(transcript, failure)
             case None:
                 raise TargetFailed(f"nothing was recorded for {case.id!r}")

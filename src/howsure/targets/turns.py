@@ -65,11 +65,14 @@ def sum_usage(usages: Iterable[Usage]) -> Usage:
     """The tokens of several model calls together; what one of them did not count stays unknown."""
     known = list(usages)
     costs = [usage.cost_usd for usage in known]
+    # Reported only where tools brought something.
+    brought = [usage.tool_prompt_tokens for usage in known if usage.tool_prompt_tokens is not None]
     return Usage(
         prompt_tokens=_sum([usage.prompt_tokens for usage in known]),
         completion_tokens=_sum([usage.completion_tokens for usage in known]),
         cached_tokens=_sum([usage.cached_tokens for usage in known]),
         thinking_tokens=_sum([usage.thinking_tokens for usage in known]),
+        tool_prompt_tokens=sum(brought) if brought else None,
         cost_usd=sum(cost or 0.0 for cost in costs) if costs and None not in costs else None,
     )
 

@@ -48,6 +48,7 @@ RESPONSES = (
     "traceloop.entity.output",
     "langfuse.observation.output",
 )
+INPUTS = (LLM_REQUEST, "input.value", "langfuse.observation.input", "gen_ai.input.messages", "gen_ai.prompt")
 OUTPUTS = (LLM_RESPONSE, "output.value", "langfuse.observation.output")
 SAID = ("gen_ai.output.messages", "gen_ai.completion", "gen_ai.completion.0.content")
 

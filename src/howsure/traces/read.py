@@ -1,6 +1,6 @@
 """Reads spans into a Trace: calls of models and of tools, runs of agents, turns. Every call counts once: a span that
 wraps another call of a model or repeats its counts is the same call, and a tool call and its response may be one span
-or two."""
+or two. The placeholder that a converter writes for an event without a call is none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _resolve_call(tree: SpanTree, place: int, inner: dict[int, list[int]], probl
     own = _read_call(tree, place, problems)
     calls = [call for inside in inner.get(place, ()) for call in _resolve_call(tree, inside, inner, problems)]
     if not calls:
-        return [own]
+        return [] if _is_placeholder(own, tree.spans[place].attributes) else [own]
     if own.counted and not any(call.counted for call in calls):
         return [replace(own, model=own.model or calls[0].model)]
     if len(calls) > 1:
@@ -48,24 +48,44 @@ def _resolve_call(tree: SpanTree, place: int, inner: dict[int, list[int]], probl
     return [replace(calls[0], model=calls[0].model or own.model, grounding_chunks=chunks)]
 
 
+def _is_placeholder(call: LlmCall, attributes: Mapping[str, Any]) -> bool:
+    """Converters write such a span for an event that holds no call: its attributes name no model, request, response or
+    tokens. (Without any attribute nothing was recorded about the call.)"""
+    if not attributes or call.model or call.usage is not None or first_present(attributes, names.SAID):
+        return False
+    return all(decode_value(attributes.get(name)) in (None, "", {}, []) for name in (*names.INPUTS, *names.OUTPUTS))
+
+
 def _calls_on_tool_spans(tree: SpanTree, problems: TraceProblems) -> list[tuple[int, LlmCall]]:
-    """Converters attach the response of the model to the tool call that it asked for, sometimes to several."""
+    """Converters attach the response of the model, or only its tokens, to the tool call that it asked for: a response
+    sometimes to several spans, and to the span of the model too."""
     calls: list[tuple[int, LlmCall]] = []
-    seen: list[Any] = []
+    seen = [one for place in tree.of_kind(SpanKind.LLM) if (one := _attached_response(tree.spans[place].attributes))]
     for place in tree.of_kind(SpanKind.TOOL):
         attributes = tree.spans[place].attributes
-        response = decode_value(attributes.get(names.LLM_RESPONSE))
-        if gemini_counts(pick_value(response, "usage_metadata", "usageMetadata")) is None:
+        response = _attached_response(attributes)
+        if response is None and not first_present(attributes, names.MODELS):
             continue
-        event = attributes.get(names.EVENT_ID) or response
-        if event not in seen:
-            seen.append(event)
+        repeated = response is not None and any(_same_response(response, other) for other in seen)
+        if repeated or any(tree.kinds[inside] is SpanKind.LLM for inside in tree.below(place)):
+            continue
+        call = _read_call(tree, place, problems)
+        if call.counted and (response is not None or call.model):
+            seen += [response] if response else []
             # The times of the span are those of the tool, not of the model.
-            call = replace(
-                _read_call(tree, place, problems), start_ns=None, end_ns=None, busy_ns=None, answered_ns=None
-            )
-            calls.append((place, call))
+            calls.append((place, replace(call, start_ns=None, end_ns=None, busy_ns=None, answered_ns=None)))
     return calls
+
+
+def _attached_response(attributes: Mapping[str, Any]) -> tuple[Any, Any] | None:
+    """The event and the response of a model on this span; None if it has no response with tokens."""
+    response = decode_value(attributes.get(names.LLM_RESPONSE))
+    counted = gemini_counts(pick_value(response, "usage_metadata", "usageMetadata")) is not None
+    return (attributes.get(names.EVENT_ID), response) if counted else None
+
+
+def _same_response(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+    return bool(one[0] == other[0] if one[0] and other[0] else one[1] == other[1])
 
 
 def _read_call(tree: SpanTree, place: int, problems: TraceProblems) -> LlmCall:
@@ -309,12 +329,7 @@ def _read_agent_runs(tree: SpanTree, problems: TraceProblems) -> list[AgentRun]:
         usage = read_run_usage(span.attributes, tree.title(place), problems)
         runs.append(
             AgentRun(
-                name=name,
-                within=within,
-                usage=usage,
-                span_id=span.span_id,
-                start_ns=span.start_ns,
-                end_ns=span.end_ns,
+                name=name, within=within, usage=usage, span_id=span.span_id, start_ns=span.start_ns, end_ns=span.end_ns
             )
         )
     return runs

@@ -22,12 +22,14 @@ from howsure.traces.values import (
 
 
 class TokenCounts(Struct, frozen=True, kw_only=True):
-    """The counts as a library wrote them. `apart`: thinking tokens are not part of the completion."""
+    """The counts as a library wrote them. `tools` are the tokens of the prompt that tools brought. `apart`: thinking
+    tokens are not part of the completion."""
 
     prompt: int | None = None
     completion: int | None = None
     cached: int | None = None
     thinking: int | None = None
+    tools: int | None = None
     total: int | None = None
     apart: bool = False
 
@@ -75,12 +77,13 @@ def gemini_counts(metadata: Any) -> TokenCounts | None:
     if prompt is None and pick_value(metadata, "candidates_token_count", "candidatesTokenCount") is None:
         return None
     # Results of built-in tools that go back to the model: billed as prompt, counted separately.
-    fed_back = read_count(pick_value(metadata, "tool_use_prompt_token_count", "toolUsePromptTokenCount")) or 0
+    fed_back = read_count(pick_value(metadata, "tool_use_prompt_token_count", "toolUsePromptTokenCount"))
     return TokenCounts(
-        prompt=None if prompt is None else prompt + fed_back,
+        prompt=None if prompt is None else prompt + (fed_back or 0),
         completion=_zero_if_left_out(metadata, "candidates_token_count", "candidatesTokenCount"),
         cached=_zero_if_left_out(metadata, "cached_content_token_count", "cachedContentTokenCount"),
         thinking=_zero_if_left_out(metadata, "thoughts_token_count", "thoughtsTokenCount"),
+        tools=fed_back,
         total=read_count(pick_value(metadata, "total_token_count", "totalTokenCount")),
         apart=True,
     )
@@ -226,6 +229,7 @@ def _normalize_counts(counts: TokenCounts, cost: float | None, span: str, proble
         completion_tokens=completion,
         cached_tokens=counts.cached,
         thinking_tokens=counts.thinking,
+        tool_prompt_tokens=counts.tools,
         cost_usd=cost,
     )
 

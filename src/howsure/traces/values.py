@@ -34,9 +34,7 @@ class TraceProblems:
     def add(self, code: str, message: str, span: str, attribute: str = "", value: Any = "") -> None:
         place = f"{span}.{attribute}" if attribute else span
         shown = value if isinstance(value, str) else repr(value)
-        self.items.append(
-            Problem(code=code, message=message, field=place, found=shown[:80], level=Level.WARNING),
-        )
+        self.items.append(Problem(code=code, message=message, field=place, found=shown[:80], level=Level.WARNING))
 
 
 def first_present(attributes: Mapping[str, Any], names: Iterable[str]) -> str | None:

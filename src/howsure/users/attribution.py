@@ -28,14 +28,19 @@ def find_fault(
 ) -> Fault | None:
     """Who is responsible; None for a case that passed or was skipped."""
     if verdict is Verdict.ERRORED:
+        broke = _failures_fault(failures)
+        unknown = next((grade.reason for grade in grades if isinstance(grade, Unscored)), "")
+        in_conversation = broke is not None and broke.party not in (Party.JUDGE, Party.EVALUATION)
         return (
-            _failures_fault(failures)
+            (broke if in_conversation else spoiled_fault(transcript))
+            or broke
             or _unscored_fault(grades)
-            or _conversation_fault(transcript)
-            or _unknown_fault(grades, failures)
+            or _tool_fault(transcript)
+            or _fault(Party.EVALUATION, "the evaluation broke", failures[0].message if failures else unknown)
         )
     if verdict is Verdict.FAILED:
-        return _conversation_fault(transcript) or _judged_user_fault(grades) or _agent_fault(grades)
+        found = spoiled_fault(transcript) or _tool_fault(transcript)
+        return found or _judged_user_fault(grades) or _agent_fault(grades)
     return None
 
 
@@ -50,6 +55,8 @@ def _failure_fault(failure: Failure) -> Fault | None:
     match failure.kind:
         case "SimulatorFailed":
             return _fault(Party.SIMULATOR, "the simulated user could not be played", failure.message)
+        case "TargetFailed" if phrase("exhausted").search(failure.message):
+            return _fault(Party.ENVIRONMENT, "the model behind the agent was out of quota", failure.message)
         case "TargetFailed" if phrase("unreachable").search(failure.message):
             return _fault(Party.ENVIRONMENT, "the agent could not be reached", failure.message)
         case "TargetFailed":
@@ -60,7 +67,7 @@ def _failure_fault(failure: Failure) -> Fault | None:
             return _fault(Party.ENVIRONMENT, "the language model behind the agent gave no answer", failure.message)
         case "JudgeFailed":
             return _fault(Party.JUDGE, "the judge gave nothing that can be read", failure.message)
-        case "GraderFailed":
+        case "GraderFailed" | "PolicyFailed":
             return _fault(Party.EVALUATION, "a grader broke", failure.message)
         case _:
             return None
@@ -75,18 +82,19 @@ def _unscored_fault(grades: Sequence[Grade]) -> Fault | None:
     return None
 
 
-def _conversation_fault(transcript: Transcript | None) -> Fault | None:
-    """A simulated user that spoiled the conversation, or tools that did not work whatever the agent did."""
-    if transcript is None:
+def spoiled_fault(transcript: Transcript | None) -> Fault | None:
+    """The simulated user's, if it spoiled the conversation."""
+    slip = transcript.simulation.spoiling if transcript and transcript.simulation else None
+    if slip is None:
         return None
-    if (played := transcript.simulation) and played.spoiled:
-        slip = next(slip for slip in played.slips if slip.spoils)
-        reason = f"the simulated user spoiled the conversation in turn {slip.turn}: {slip.reason}"
-        return _fault(Party.SIMULATOR, reason, slip.evidence)
-    if broken := _broken_tool(transcript.tool_calls):
-        shown = _shown(broken)
-        return _fault(Party.ENVIRONMENT, f"the tool {broken.name!r} did not work", shown)
-    return None
+    reason = f"the simulated user spoiled the conversation in turn {slip.turn}: {slip.reason}"
+    return _fault(Party.SIMULATOR, reason, slip.evidence)
+
+
+def _tool_fault(transcript: Transcript | None) -> Fault | None:
+    """A tool that did not work whatever the agent did."""
+    broken = _broken_tool(transcript.tool_calls) if transcript else None
+    return _fault(Party.ENVIRONMENT, f"the tool {broken.name!r} did not work", _shown(broken)) if broken else None
 
 
 def _judged_user_fault(grades: Sequence[Grade]) -> Fault | None:
@@ -114,18 +122,11 @@ def _broken_tool(calls: Sequence[ToolCall]) -> ToolCall | None:
 
 def _agent_fault(grades: Sequence[Grade]) -> Fault:
     failed = [grade for grade in grades if isinstance(grade, Score) and grade.passed is False]
-    whole = [grade for grade in failed if grade.part is None] or failed
-    if not whole:
+    first = next((grade for grade in failed if grade.part is None), failed[0] if failed else None)
+    if first is None:
         return _fault(Party.AGENT, "the case failed", "")
-    first = whole[0]
     evidence = first.reason or (first.evidence[0] if first.evidence else "")
     return _fault(Party.AGENT, f"`{first.name}` is below its mark", evidence)
-
-
-def _unknown_fault(grades: Sequence[Grade], failures: Sequence[Failure]) -> Fault:
-    """Something broke that is not known here: the evaluation did not deal with it."""
-    shown = failures[0].message if failures else next((one.reason for one in grades if isinstance(one, Unscored)), "")
-    return _fault(Party.EVALUATION, "the evaluation broke", shown)
 
 
 def _shown(call: ToolCall) -> str:

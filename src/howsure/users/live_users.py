@@ -97,14 +97,11 @@ class LiveUsers:
         namespace = self._namespace if attempt == 1 else f"{self._namespace} attempt {attempt}".strip()
         settings = self._settings
         if self._seed is not None:
-            seed = conversation_seed(self._seed, namespace, case.id)
+            # A seed for each conversation: with one seed, repeats would be copies of each other.
+            text = f"{self._seed}\x1f{namespace}\x1f{case.id}"
+            seed = int.from_bytes(sha256(text.encode()).digest()[:4]) >> 1
             settings = structs.replace(settings or _DEFAULT_SETTINGS, seed=seed)
         return LiveUser(self, case.input, settings, namespace)
-
-
-def conversation_seed(seed: int, namespace: str, case: str) -> int:
-    """A seed for each conversation: with one seed, repeats would be copies of each other."""
-    return int.from_bytes(sha256(f"{seed}\x1f{namespace}\x1f{case}".encode()).digest()[:4]) >> 1
 
 
 class LiveUser:

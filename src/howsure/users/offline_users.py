@@ -17,11 +17,13 @@ from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role
 from howsure.users.base import User, UserExit, UserMessage, UserMove
 from howsure.users.conditions import ConditionStatus, check_condition
+from howsure.users.directions import spoken_step
 from howsure.users.scripts import FixedTurns
 from howsure.users.speech import (
     is_done,
     is_yes_or_no,
     offers_more,
+    only_greets,
     refuses,
     requested_facts,
     requests,
@@ -43,6 +45,7 @@ class UserPhrases(Struct, frozen=True, kw_only=True):
     go_on: tuple[str, ...]
     press: tuple[str, ...]
     tell: tuple[str, ...]
+    again: tuple[str, ...]
 
 
 @cache
@@ -91,9 +94,10 @@ class OfflineUser:
         self._scenario = scenario
         self._stops = stops
         self._choice = choice
-        self._unsaid: list[PlanStep] = list(scenario.plan)
+        self._unsaid = [step for step in scenario.plan if spoken_step(step.say, scenario.facts)]
         self._told: set[str] = set()
         self._stuck = 0
+        self._restated = False
         self._words = user_phrases(language_of(scenario.initial_message))
         self._goal = roots(scenario.goal)
         self._exchanges: list[Exchange] = []
@@ -124,9 +128,13 @@ class OfflineUser:
             return self._say(tell_facts(facts, self._words, self._choice), progress=new)
         if step := self._next_step(last):
             self._unsaid.remove(step)
-            return self._say(step.say)
+            return self._say(spoken_step(step.say, self._scenario.facts))
         if self._is_reached(last):
             return self._reached()
+        if only_greets(last.text) and not self._restated:
+            self._restated = True
+            again = self._choice.choice(self._words.again)
+            return self._say(again.format(message=self._scenario.initial_message))
         return self._answer(last)
 
     def _next_step(self, last: Exchange) -> PlanStep | None:
@@ -137,7 +145,7 @@ class OfflineUser:
         return next((step for step in self._unsaid if not step.when), None)
 
     def _is_reached(self, last: Exchange) -> bool:
-        if requests(last.text) or waits(last.text) or refuses(last.text):
+        if requests(last.text) or waits(last.text) or refuses(last.text) or only_greets(last.text):
             return False
         if is_done(last.text):
             return True
@@ -154,7 +162,7 @@ class OfflineUser:
             wants_person = roots(f"{self._scenario.persona} {self._scenario.goal}") & _PEOPLE
             offered_person = not wants_person and (roots(last.text) & _PEOPLE or handoff_sentence(last.text))
             return self._say(self._choice.choice(words.no_person if offered_person else words.yes))
-        if self._stuck + 1 >= STUCK and (beyond or refuses(last.text)):
+        if only_greets(last.text) or (self._stuck + 1 >= STUCK and (beyond or refuses(last.text))):
             shown = last.text if len(last.text) <= 120 else f"{last.text[:120]}…"
             return UserExit(Ending.GAVE_UP, f"{STUCK} replies in a row brought nothing: {shown}")
         options = words.unknown if beyond else words.press if refuses(last.text) else words.go_on

@@ -8,7 +8,7 @@ words, or a list of groups, one to a line."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from howsure.judges.offline.lexicon import read_sections
@@ -22,7 +22,12 @@ def phrase(name: str) -> re.Pattern[str]:
     """The pattern of a section of phrases.txt."""
     sections = read_sections(PACKAGE, "phrases")
     whole = f"(?<!\\w)(?:{'|'.join(sections[name])})(?!\\w)" if name in sections else "".join(sections[f"/{name}/"])
-    return re.compile(_REFERENCE.sub(lambda found: "".join(sections[f"/{found[1]}/"]), whole))
+    return re.compile(expand(whole, sections))
+
+
+def expand(pattern: str, sections: Mapping[str, Sequence[str]]) -> str:
+    """The pattern with the section that each `{{name}}` stands for."""
+    return _REFERENCE.sub(lambda found: expand("".join(sections[f"/{found[1]}/"]), sections), pattern)
 
 
 @cache

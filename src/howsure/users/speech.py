@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from howsure.judges.offline.words import tokens
+from howsure.judges.offline.words import is_number, tokens
 from howsure.model.case import Fact
 from howsure.users.phrases import listed_words, phrase
 from howsure.users.words import content_words, fold_case, meanings, means
@@ -53,6 +53,19 @@ def is_question(text: str) -> bool:
 def offers_more(text: str) -> bool:
     """`Anything else?`"""
     return bool(phrase("more_help").search(fold_case(text)))
+
+
+GREETING = 20
+"""A greeting has at most this many words."""
+
+
+@lru_cache(maxsize=2048)
+def only_greets(text: str) -> bool:
+    """`Hello! How can I help you?`: an offer to begin with, and nothing was said or done yet."""
+    words = said_words(text)
+    if len(words) > GREETING or any(map(is_number, words)) or is_done(text) or refuses(text):
+        return False
+    return bool(phrase("opening_offer").search(fold_case(text)))
 
 
 def offers(text: str) -> bool:

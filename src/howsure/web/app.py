@@ -1,11 +1,10 @@
 """The application of the pages: which page modules there are, who may see a page, form tokens, the audit log, and the
-page that shows an error. A new page is a module in `pages/` with `routes()` and one line in `PAGE_MODULES`."""
+page that shows an error. A new page is a module in `pages/` with `ROUTES` and one line in `PAGES`."""
 
 from __future__ import annotations
 
 import logging
 from datetime import UTC, datetime
-from typing import Protocol
 from uuid import uuid4
 
 from msgspec import Struct
@@ -52,35 +51,28 @@ SIGN_IN = "/sign-in"
 SAFE_METHODS = ("GET", "HEAD")
 CACHED_FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 
-
-class PageModule(Protocol):
-    """A module of pages."""
-
-    def routes(self) -> list[PageRoute]: ...
-
-
 # The order matters: the first route that matches an address takes it.
-PAGE_MODULES: tuple[PageModule, ...] = (
-    runs,
-    run,
-    charts,
-    triage,
-    events,
-    run_actions,
-    case,
-    compare,
-    agents,
-    start,
-    sign_in,
-    editor,
-    library_versions,
-    library_document,
-    library,
-    settings,
-    agreement,
-    label,
-    judges,
-)
+PAGES: list[PageRoute] = [
+    *runs.ROUTES,
+    *run.ROUTES,
+    *charts.ROUTES,
+    *triage.ROUTES,
+    *events.ROUTES,
+    *run_actions.ROUTES,
+    *case.ROUTES,
+    *compare.ROUTES,
+    *agents.ROUTES,
+    *start.ROUTES,
+    *sign_in.ROUTES,
+    *editor.ROUTES,
+    *library_versions.ROUTES,
+    *library_document.ROUTES,
+    *library.ROUTES,
+    *settings.ROUTES,
+    *agreement.ROUTES,
+    *label.ROUTES,
+    *judges.ROUTES,
+]
 
 NAVIGATION: tuple[tuple[str, str, str], ...] = (
     ("Runs", "/", "r"),
@@ -107,12 +99,8 @@ class ErrorPage(Struct, frozen=True):
     detail: str
 
 
-def all_pages() -> list[PageRoute]:
-    return [page for module in PAGE_MODULES for page in module.routes()]
-
-
 def create_pages(host: Host, *, keys_needed: bool) -> ASGIApp:
-    guarded = [(page, require_scope(page.endpoint, page.scope)) for page in all_pages()]
+    guarded = [(page, require_scope(page.endpoint, page.scope)) for page in PAGES]
     routes = [Route(page.path, endpoint, methods=[page.method]) for page, endpoint in guarded]
     app = Starlette(routes=[*routes, *_static_routes()])
     app.state.host = host
@@ -145,11 +133,7 @@ def _static_routes() -> list[Route]:
         """Browsers ask for an icon when they show a file by itself, such as an attachment."""
         return Response(status_code=204, headers=CACHED_FOREVER)
 
-    return [
-        Route("/static/style.css", stylesheet),
-        Route("/static/{name}", script),
-        Route("/favicon.ico", icon),
-    ]
+    return [Route("/static/style.css", stylesheet), Route("/static/{name}", script), Route("/favicon.ico", icon)]
 
 
 def require_scope(endpoint: Endpoint, scope: KeyScope | None) -> Endpoint:

@@ -22,7 +22,7 @@ from howsure.web.sessions import TOKEN_FIELD, BrowserSession, SessionCookies
 HERE = Path(__file__).parent
 REPORTS = HERE.parent / "reports" / "html" / "templates"
 STYLES = ("base.css", "summary.css", "cases.css", "matrix.css", "narrow.css")
-SHARED = ("mark", "sign", "rated", "strip", "apart")
+SHARED = ("mark", "sign", "rated", "sliced", "strip", "apart")
 """Macros of the reports that pages use too."""
 MACRO_CACHE = 4096
 VERDICTS = ("passed", "failed", "errored", "skipped", "pending")

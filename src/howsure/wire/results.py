@@ -107,5 +107,8 @@ class Result(WireShape, frozen=True, kw_only=True):
     fault: Annotated[
         Json | None, Meta(description="Who is answerable for a simulated conversation that did not pass")
     ] = None
+    flags: Annotated[list[Json], Meta(description="What a reader must know besides: `kind` and `text`")] = field(
+        default_factory=list
+    )
     tags: list[str] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)

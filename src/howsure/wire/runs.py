@@ -38,7 +38,8 @@ class Tally(Struct, frozen=True, kw_only=True):
 
 
 class CandidateTotals(Struct, frozen=True, kw_only=True):
-    """The results of one candidate; `total` counts those that are pending, too."""
+    """The results of one candidate; `total` counts those that are pending, too. `pass_rate_if_decided` is what the rate
+    of all would be if everything that errored had failed, or passed; null where nothing errored."""
 
     total: int
     completed: int
@@ -49,6 +50,15 @@ class CandidateTotals(Struct, frozen=True, kw_only=True):
     pending: int
     pass_rate: float | None
     pass_rate_interval: Interval | None
+    pass_rate_if_decided: Interval | None = None
+
+
+class SliceTotals(CandidateTotals, frozen=True, kw_only=True):
+    """The results of the cases whose `label` has this value."""
+
+    label: Annotated[str, Meta(description="A label of the cases, `tag`, or `file`")]
+    value: str
+    candidate: str
 
 
 class ModelSpending(Struct, frozen=True, kw_only=True):
@@ -67,7 +77,8 @@ class DatasetPin(Struct, frozen=True, kw_only=True):
     path: str
     name: Annotated[str, Meta(description='What they are called now; "… (deleted)" where that is gone')]
     dialect: str
-    cases: int
+    cases: Annotated[int, Meta(description="In the file")]
+    selected: Annotated[int | None, Meta(description="In the run, by filters and limit; null: not known")] = None
     sha256: str
     id: str | None
     version: int | None
@@ -128,8 +139,10 @@ class Run(WireShape, frozen=True, kw_only=True):
     pending: int = 0
     pass_rate: float | None = None
     pass_rate_interval: Interval | None = None
+    pass_rate_if_decided: Interval | None = None
     candidates: Annotated[
-        dict[str, CandidateTotals], Meta(description="By candidate; one without a name where there is only one")
+        dict[str, CandidateTotals],
+        Meta(description="By candidate, what is certain first; one without a name where there is only one"),
     ] = field(default_factory=dict)
     graders: Annotated[list[Json], Meta(description="What each grader gave: counts, mean, scale, pass mark")] = field(
         default_factory=list
@@ -148,6 +161,26 @@ class Run(WireShape, frozen=True, kw_only=True):
     profile: str | None = None
     repeat: int = 1
     limit: int | None = None
+    filters: Annotated[dict[str, list[str]], Meta(description="Only cases with one of these values")] = field(
+        default_factory=dict
+    )
+    graders_asked: Annotated[
+        list[str] | None, Meta(description="Only these, or `+added` and `-taken away`; null: the usual ones")
+    ] = None
+    normalization: str | None = None
+    marks: Annotated[dict[str, float], Meta(description="Of the profile, besides the built-in ones")] = field(
+        default_factory=dict
+    )
+    settings: Annotated[Json, Meta(description="Settings that shaped the run and were changed")] = field(
+        default_factory=dict
+    )
+    notes: Annotated[list[str], Meta(description="What a reader must know besides the numbers")] = field(
+        default_factory=list
+    )
+    flags: Annotated[dict[str, int], Meta(description="Results with a flag, by its kind")] = field(default_factory=dict)
+    breakdown: Annotated[list[SliceTotals], Meta(description="By the values of labels; when the run has ended")] = (
+        field(default_factory=list)
+    )
     datasets: list[DatasetPin] = field(default_factory=list)
     howsure_version: str | None = None
     test_set_name: Annotated[str | None, Meta(description='"… (deleted)" where it is gone')] = None

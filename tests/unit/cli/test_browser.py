@@ -104,7 +104,7 @@ async def test_the_list_has_a_line_of_why_for_each_failure(tmp_path: Path) -> No
 
 async def test_enter_shows_the_transcript_with_tool_calls_and_reasons(tmp_path: Path) -> None:
     played = await shown(tmp_path, four(), "\r")
-    for text in ("■ failed  rude", "Hello?", "→ open_ticket(queue=web)", "T-90011", "Go away.", "Calls names."):
+    for text in ("■ failed  rude", "Hello?", '→ open_ticket(queue="web")', "T-90011", "Go away.", "Calls names."):
         assert text in played.text, text
     assert "result 1 of 3" in played.text
 
@@ -131,7 +131,7 @@ async def test_a_search_stays_within_what_the_filter_lists(tmp_path: Path) -> No
 async def test_summary_and_triage_are_pages_of_the_run(tmp_path: Path) -> None:
     played = await shown(tmp_path, four(), "s", "t")
     assert "● 1 passed + ■ 2 failed + ▲ 1 errored" in "\n".join(played.frames[1])
-    assert "P2  Then the agent" in played.text
+    assert "P2: Then the agent" in played.text
     assert "No model was asked" not in played.text
 
 

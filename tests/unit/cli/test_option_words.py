@@ -212,6 +212,27 @@ def test_workers_are_given_what_they_need(
     assert (done.exit_code, host.options["flags"]) == (0, expected), done.output
 
 
+@pytest.mark.parametrize(
+    ("words", "name", "value"),
+    [
+        ([], "keys", False),
+        (["--require-keys"], "keys", True),
+        ([], "workers", 1),
+        (["--workers", "3"], "workers", 3),
+        ([], "port", 8002),
+        (["--port", "0"], "port", 0),
+    ],
+)
+def test_the_service_is_started_as_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], name: str, value: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("howsure.cli.serve.configure_logging", lambda *, plain: None)
+    host = RecordingHost()
+    assert CliRunner().invoke(serve, words, obj=host).exit_code == 0
+    assert host.options[name] == value
+
+
 class Screen(io.StringIO):
     """A stream that says it is a terminal."""
 
@@ -318,10 +339,18 @@ def test_every_command_and_option_says_what_it_is_for(name: str, command: click.
     assert {option.name for option in options if not option.help} <= {"scopes", "port"}
 
 
+WITHOUT_SETTINGS = {"init", "completion"}
+WITHOUT_RUNS = {"validate", "convert", "sample", "split", "merge", "cache", "schema", "judge about"}
+"""Commands that neither keep runs nor read any: to them, --database would do nothing."""
+
+
 @pytest.mark.parametrize(("name", "command"), ALL, ids=[name for name, _ in ALL])
-def test_every_command_but_init_takes_a_database_settings_and_plug_ins(name: str, command: click.Command) -> None:
+def test_every_command_takes_settings_and_plug_ins_and_a_database_where_it_uses_one(
+    name: str, command: click.Command
+) -> None:
     taken = {option for param in command.params for option in param.opts}
-    assert ({"--database", "--config", "--plugin"} <= taken) is (name != "init")
+    assert ({"--config", "--plugin"} <= taken) is (name not in WITHOUT_SETTINGS)
+    assert ("--database" in taken) is (name not in WITHOUT_SETTINGS | WITHOUT_RUNS)
 
 
 @pytest.mark.parametrize("command", ["runs", "trend"])

@@ -17,7 +17,7 @@ from howsure.dialects.explain_rows import json_text, payload_of
 from howsure.dialects.explain_schema import AGENTS, DEFAULT_EVALS, PAYLOADS
 from howsure.dialects.ids import SeenIds
 from howsure.dialects.problems import Spot
-from howsure.errors import DatasetInvalid
+from howsure.errors import DatasetInvalid, Problem
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import (
     Contract,
@@ -160,6 +160,39 @@ def test_an_eval_named_twice_counts_once_and_is_a_warning(tmp_path: Path) -> Non
     assert warnings(tmp_path, row) == [("duplicate-eval", "required_evals[1]")]
     (case,) = read(tmp_path, row)
     assert expectation(case, Qualities).names == ("CoherenceExplain",)
+
+
+@pytest.mark.parametrize(
+    ("evals", "code", "field"),
+    [
+        ([None], "unknown-value", "required_evals[0]"),
+        (["CoherenceExplain", 3], "unknown-value", "required_evals[1]"),
+        ("CoherenceExplain", "wrong-type", "required_evals"),
+        (None, "wrong-type", "required_evals"),
+    ],
+    ids=["null", "a number", "a bare name", "no list"],
+)
+def test_evals_that_are_no_list_of_names_are_one_problem(tmp_path: Path, evals: Any, code: str, field: str) -> None:
+    report = validate(write_rows(tmp_path / "d.explain.jsonl", [explain(required_evals=evals)]), DIALECT)
+    assert [(problem.code, problem.field) for problem in report.problems] == [(code, field)]
+    assert len(report.warnings) <= 1
+
+
+@pytest.mark.parametrize("name", ["", "  ", ...])
+def test_an_empty_contract_is_none(tmp_path: Path, name: Any) -> None:
+    (case,) = read(tmp_path, explain(expected_contract=name))
+    assert not any(isinstance(each, Contract) for each in case.expectations)
+
+
+def test_a_scan_builds_the_cases_without_an_answer_or_with_a_contract(tmp_path: Path) -> None:
+    rows = [
+        explain(1),
+        explain(2, model_answer=..., explain_inputs=...),
+        explain(3, expected_contract="Nobodys"),
+        explain(4, expected_contract=""),
+    ]
+    scanned = list(DIALECT.scan(write_rows(tmp_path / "d.explain.jsonl", rows)))
+    assert [isinstance(each, Case) for each in scanned if not isinstance(each, Problem)] == [False, True, True, False]
 
 
 def test_an_eval_without_its_payload_is_a_warning(tmp_path: Path) -> None:

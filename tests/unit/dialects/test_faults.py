@@ -51,6 +51,8 @@ LEGAL: dict[str, Fault] = {
     "context is no text": (mcq(context=["x"]), "wrong-type", "context"),
     "metadata is no object": (mcq(metadata="x"), "wrong-type", "metadata"),
     "reserved metadata": (mcq(metadata={"unknown_fields": {}}), "reserved-key", "metadata.unknown_fields"),
+    "unknown policy": (mcq(metadata={"policy_id": "prbench"}), "unknown-policy", "metadata.policy_id"),
+    "policy that is no text": (mcq(metadata={"policy_id": 3}), "wrong-type", "metadata.policy_id"),
     "unknown role": (mcq(messages=[{"role": "tool", "content": "x"}]), "unknown-value", "messages[0].role"),
     "blank message": (mcq(messages=[{"role": "user", "content": " "}]), "empty", "messages[0].content"),
     "message without content": (mcq(messages=[{"role": "user"}]), "missing-field", "messages[0].content"),
@@ -224,7 +226,6 @@ EXPLAIN: dict[str, Fault] = {
         "available_tools",
     ),
     "unknown profile": (explain(threshold_profile="strict"), "unknown-profile", "threshold_profile"),
-    "blank contract": (explain(expected_contract=""), "empty", "expected_contract"),
 }
 
 

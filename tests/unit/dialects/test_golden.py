@@ -141,6 +141,33 @@ def test_a_trajectory_is_in_order_unless_its_match_says_otherwise(tmp_path: Path
     assert exact.expectations == (Trajectory(steps=("A",), match=Matching(mode=MatchMode.EXACT, ignore=("b",))),)
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("reference_tool_interaction", "reference_tool_interactions"),
+        ("referenceToolInteractions", "reference_tool_interactions"),
+        ("reference_trajectry", "reference_trajectory"),
+        ("reference-state-variables", "reference_state_variables"),
+        ("tool_matching", "tool_match"),
+    ],
+)
+def test_a_key_that_is_almost_ours_is_a_warning_with_a_suggestion(tmp_path: Path, key: str, meant: str) -> None:
+    cases, (problem,) = read(a_file(tmp_path, question(reference_data={key: []})))
+    assert (problem.code, problem.level, problem.field) == (
+        "misspelt-field",
+        Level.WARNING,
+        f"golden_questions[0].reference_data.{key}",
+    )
+    assert problem.hint == f"did you mean `{meant}`?"
+    assert cases[0].metadata["reference_data"] == {key: []}
+
+
+def test_a_key_of_your_own_beside_the_one_it_resembles_is_deliberate(tmp_path: Path) -> None:
+    both = {"reference_trajectory": ["a"], "reference_trajectory_2": ["b"]}
+    _, problems = read(a_file(tmp_path, question(reference_data=both)))
+    assert problems == []
+
+
 def test_custom_keys_of_reference_data_are_kept_in_place_without_a_warning(tmp_path: Path) -> None:
     case = the_case(tmp_path, reference_data={"expected_response": "yes", "expected_booking": {"day": 3}})
     assert case.metadata["reference_data"] == {"expected_response": "yes", "expected_booking": {"day": 3}}

@@ -17,7 +17,9 @@ from howsure.dialects.legal import LegalDialect, LegalLine, row_of, sure_lines
 from howsure.dialects.legal_rows import SCHEMA, valid_row
 from howsure.dialects.problems import SchemaChecker, Spot
 from howsure.errors import DatasetInvalid, Level, Problem
+from howsure.judges.dataset_policies import POLICIES
 from howsure.model.case import Attachment, Case, Script, SingleTurn, World
+from howsure.model.dataset_policy import DatasetPolicy
 from howsure.model.expectation import (
     Choice,
     CorrectChoice,
@@ -50,7 +52,7 @@ def written(path: Path, cases: list[Case]) -> list[Row]:
 
 
 def test_a_multiple_choice_row_becomes_a_case(tmp_path: Path) -> None:
-    row = mcq("x:1", metadata={"policy_id": "p", "year": 2020}, context="The facts.")
+    row = mcq("x:1", metadata={"policy_id": "lexam_mcq_v1", "year": 2020}, context="The facts.")
     assert read(tmp_path, row) == [
         Case(
             id="x:1",
@@ -59,8 +61,8 @@ def test_a_multiple_choice_row_becomes_a_case(tmp_path: Path) -> None:
                 CorrectChoice(choices=(Choice(id="A", text="yes"), Choice(id="B", text="no")), correct=("A",)),
             ),
             world=World.LEGAL,
-            labels={"dataset": "d", "task_type": "mcq", "policy_id": "p"},
-            metadata={"policy_id": "p", "year": 2020},
+            labels={"dataset": "d", "task_type": "mcq", "policy_id": "lexam_mcq_v1"},
+            metadata={"policy_id": "lexam_mcq_v1", "year": 2020},
         )
     ]
 
@@ -99,10 +101,38 @@ def test_messages_and_attachments_are_part_of_the_input(tmp_path: Path) -> None:
     )
 
 
-def test_a_policy_id_that_is_no_text_is_no_label(tmp_path: Path) -> None:
-    (case,) = read(tmp_path, mcq(metadata={"policy_id": 3}))
-    assert case.labels == {"dataset": "d", "task_type": "mcq"}
-    assert case.metadata == {"policy_id": 3}
+@pytest.mark.parametrize(
+    ("policy", "code", "hint"),
+    [
+        (3, "wrong-type", "the policy: how models are asked and judged"),
+        (None, "wrong-type", "the policy: how models are asked and judged"),
+        (["prbench_v1"], "wrong-type", "the policy: how models are asked and judged"),
+        ("prbench_v2", "unknown-policy", "did you mean `prbench_v1`?"),
+        ("PRBench_v1", "unknown-policy", "did you mean `prbench_v1`?"),
+        ("", "unknown-policy", "leave it out for the default, or write it under `policies:` in howsure.yaml"),
+    ],
+)
+def test_a_policy_that_nobody_knows_is_a_problem(tmp_path: Path, policy: Any, code: str, hint: str) -> None:
+    rows = [mcq("a"), mcq("b", metadata={"policy_id": policy, "year": 2020})]
+    report = validate(write_rows(tmp_path / "d.jsonl", rows), DIALECT)
+    (problem,) = report.problems
+    assert (problem.line, problem.field, problem.code, problem.hint) == (2, "metadata.policy_id", code, hint)
+    if code == "unknown-policy":
+        assert problem.expected.startswith("default_v1, prbench_v1, ")
+
+
+def test_policies_of_the_settings_are_known(tmp_path: Path) -> None:
+    dialect = LegalDialect({**POLICIES, "house_v1": DatasetPolicy()})
+    path = write_rows(tmp_path / "d.jsonl", [mcq("a", metadata={"policy_id": "house_v1"})])
+    assert validate(path, dialect).valid
+    assert not validate(path, DIALECT).valid
+    (case,) = read_cases(path, dialect, validate(path, dialect))
+    assert case.labels["policy_id"] == "house_v1"
+    dialect.write([case], tmp_path / "again.jsonl")
+    with pytest.raises(DatasetInvalid) as raised:
+        DIALECT.write([case], tmp_path / "refused.jsonl")
+    assert [problem.code for problem in raised.value.problems] == ["unknown-policy"]
+    assert not (tmp_path / "refused.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def keys_in(value: Any) -> int:
 
 
 SOUND = [
-    mcq("a:1", context="Facts: none.", metadata={"policy_id": "p", "deep": {"a": [{"b": 1}]}}),
+    mcq("a:1", context="Facts: none.", metadata={"policy_id": "prbench_v1", "deep": {"a": [{"b": 1}]}}),
     reference_qa("b"),
     rubric_qa("c", rubric=[{"id": "1", "title": "t", "weight": 2}, {"id": "2", "title": "u", "description": ""}]),
     mcq("d", messages=[{"role": "user", "content": "Is it?"}], prompt="Is it: yes or no?"),

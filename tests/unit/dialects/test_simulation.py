@@ -216,7 +216,8 @@ def test_a_row_that_is_marked_as_failed_is_a_mishap_and_not_lost(
     tmp_path: Path, changes: dict[str, Any], reason: str, ending: str
 ) -> None:
     case = the_case(tmp_path, row(PROCESSED, **changes), ending)
-    assert case.recorded == BrokenRecording(reason=reason)
+    assert isinstance(case.recorded, BrokenRecording)
+    assert case.recorded.reason == reason
     assert case.metadata["final_session_state"] == SESSION
     assert case.metadata["final_response"] == ANSWER
 
@@ -259,11 +260,27 @@ def test_the_answer_is_the_final_response_or_the_last_thing_said(
     assert the_transcript(tmp_path, given).answer == answer
 
 
-def test_a_trace_without_anything_said_is_a_mishap(tmp_path: Path) -> None:
-    case = the_case(tmp_path, row([*INTERACTION, "session_trace"]))
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [({"boolean": "success"}, "no answer was recorded"), ({"boolean": "failed", "error_message": "503"}, "503")],
+    ids=["silent", "failed"],
+)
+def test_a_mishap_keeps_its_trace_which_can_be_measured(tmp_path: Path, status: dict[str, Any], reason: str) -> None:
+    case = the_case(tmp_path, row([*INTERACTION, "session_trace"], status=status))
     assert isinstance(case.recorded, BrokenRecording)
-    assert "no answer was recorded" in case.recorded.reason
-    assert case.metadata["session_trace"] == INVENTED_TRACE
+    assert reason in case.recorded.reason
+    assert case.recorded.transcript is not None
+    assert [span.name for span in case.recorded.transcript.spans or ()] == [one["name"] for one in INVENTED_TRACE]
+    assert "session_trace" not in case.metadata
+    SimulationDialect().write([case], tmp_path / "again.jsonl")
+    assert read(tmp_path / "again.jsonl") == ([case], [])
+
+
+def test_a_mishap_whose_trace_cannot_be_read_is_still_one(tmp_path: Path) -> None:
+    failed = {"boolean": "failed", "error_message": "503"}
+    case = the_case(tmp_path, row([*INTERACTION, "session_trace"], status=failed, session_trace=[{"x": 1}]))
+    assert case.recorded == BrokenRecording(reason="503")
+    assert case.metadata["session_trace"] == [{"x": 1}]
 
 
 def test_a_conversation_in_which_the_agent_never_spoke_has_an_empty_answer(tmp_path: Path) -> None:
@@ -539,7 +556,8 @@ def test_a_cell_of_many_megabytes_is_read(tmp_path: Path) -> None:
 def test_what_python_printed_into_a_cell_is_read_with_a_warning(tmp_path: Path) -> None:
     given = row(PROCESSED, status="{'boolean': 'failed', 'error_message': None}", question_metadata="{'a': True}")
     (case,), problems = read(write_csv(tmp_path / "a.csv", given))
-    assert case.recorded == BrokenRecording(reason="the row is marked as failed")
+    assert isinstance(case.recorded, BrokenRecording)
+    assert case.recorded.reason == "the row is marked as failed"
     assert case.metadata["question_metadata"] == {"a": True}
     assert [(problem.code, problem.level) for problem in problems] == [("python-literal", Level.WARNING)] * 2
 

@@ -99,6 +99,14 @@ def test_events_that_say_nothing_are_passed_over(odd: Any) -> None:
     assert log_from_events([odd, event("user", {"text": "Hi"})]).messages == (Message(role=USER, content="Hi"),)
 
 
+@pytest.mark.parametrize("part", [{"text": ""}, {"inlineData": {"mimeType": "image/png"}}], ids=["nothing", "an image"])
+def test_an_answer_without_words_shows_which_agent_took_part(part: dict[str, Any]) -> None:
+    talk = log_from_events([event("shop", part)])
+    assert talk.messages == (Message(role=ASSISTANT, agent="shop"),)
+    assert log_from_events(list(events_of(talk.messages))).messages == talk.messages
+    assert log_from_events([event("user", part)]).messages == ()
+
+
 def test_an_extract_reads_like_the_events_it_was_made_of() -> None:
     extract = [
         {"role": "user", "content_text": "Hi"},

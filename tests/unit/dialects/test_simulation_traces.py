@@ -140,7 +140,7 @@ def test_the_two_kinds_of_traces_are_told_apart() -> None:
     ("spans", "made_up", "steps"),
     [
         (spans_of(*REAL_TRACE), False, [agent("concierge"), agent("orders_agent"), tool("look_up_order")]),
-        (spans_of(*INVENTED_TRACE), True, [agent("shop"), tool("look_up_order")]),
+        (spans_of(*INVENTED_TRACE), True, [agent("shop"), agent("shop"), tool("look_up_order")]),  # two turns
         ([timed("execute_tool a", 2, 1), timed("execute_tool b", 1, 1)], False, [tool("b"), tool("a")]),
         ([timed("execute_tool a", None, 1), timed("execute_tool b", 1, 1)], False, [tool("a"), tool("b")]),
         ([timed("execute_tool a", 1, 1), timed("execute_tool a", 2, 1)], False, [tool("a"), tool("a")]),

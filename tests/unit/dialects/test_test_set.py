@@ -16,10 +16,12 @@ from howsure.dialects.test_set import SCHEMA, TestSetDialect
 from howsure.errors import Conflict, DatasetInvalid, Level, Problem
 from howsure.model.case import Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
 from howsure.model.expectation import (
+    AgentsInvolved,
     ArgumentMode,
     Criteria,
     Criterion,
     ExpectedCall,
+    FinalState,
     ForbiddenTools,
     Goal,
     Matching,
@@ -53,6 +55,52 @@ def scenario(**inputs: Any) -> dict[str, Any]:
 
 def expecting(**expected: Any) -> dict[str, Any]:
     return entry(expected={"success_criteria": ["polite"], **expected})
+
+
+REFERENCE = {
+    "reference_tool_interactions": [{"tool_name": "refund", "input_arguments": {"order": {"$regex": "L-.*"}}}],
+    "tool_match": {"mode": "exact"},
+    "reference_trajectory": ["shop", "refund"],
+    "reference_state_variables": {"refunded": True},
+    "expected_response": "Done.",
+}
+
+
+def test_a_test_set_may_expect_calls_a_trajectory_and_a_state(tmp_path: Path) -> None:
+    (case,), problems = read(a_file(tmp_path, expecting(should_use_tools=["refund"], reference_data=REFERENCE)))
+    call = ExpectedCall(name="refund", arguments={"order": {"$regex": "L-.*"}})
+    by_name = Matching(mode=MatchMode.SUPERSET, args=ArgumentMode.IGNORE)
+    assert case.expectations[1:] == (
+        ToolCalls(expected=(ExpectedCall(name="refund"),), match=by_name),
+        ToolCalls(expected=(call,), match=Matching(mode=MatchMode.EXACT)),
+        Trajectory(steps=("shop", "refund")),
+        FinalState(variables={"refunded": True}),
+    )
+    assert case.metadata["reference_data"] == {"expected_response": "Done."}
+    assert problems == []
+    DIALECT.write([case], tmp_path / "again.json")
+    assert read(tmp_path / "again.json") == ([case], [])
+
+
+@pytest.mark.parametrize(
+    ("reference", "code", "level", "field"),
+    [
+        ({"reference_trajectory": "shop"}, "wrong-type", Level.ERROR, "reference_trajectory"),
+        ({"reference_trajectry": ["shop"]}, "misspelt-field", Level.WARNING, "reference_trajectry"),
+        (
+            {"reference_tool_interactions": [{"tool_name": "a", "input_arguments": {"x": {"$regx": "a"}}}]},
+            "bad-matcher",
+            Level.ERROR,
+            "reference_tool_interactions[0].input_arguments.x.$regx",
+        ),
+    ],
+)
+def test_what_is_wrong_with_reference_data_has_its_place(
+    tmp_path: Path, reference: Any, code: str, level: Level, field: str
+) -> None:
+    _, (problem,) = read(a_file(tmp_path, expecting(reference_data=reference)))
+    place = f"items[0].expected.reference_data.{field}"
+    assert (problem.code, problem.level, problem.field) == (code, level, place)
 
 
 def a_file(folder: Path, *entries: Any, **header: Any) -> Path:
@@ -272,13 +320,13 @@ LABELS = {"type": "single_turn"}
 REFUSED: list[tuple[str, Case, str]] = [
     ("several turns", Case(id="c", input=Script(turns=("a", "b")), labels=LABELS), "input"),
     ("context", Case(id="c", input=SingleTurn(message="a", context="b"), labels=LABELS), "input"),
-    ("a trajectory", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, expectations=(Trajectory(steps=()),)),
-     "expectations"),
+    ("an agent", Case(id="c", input=SingleTurn(message="a"), labels=LABELS,
+                      expectations=(AgentsInvolved(names=("shop",)),)), "expectations"),
     ("weights", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, expectations=(
         Criteria(criteria=(Criterion(id=text_id("t"), text="t", weight=2),)),)), "expectations"),
-    ("arguments", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, expectations=(
-        ToolCalls(expected=(ExpectedCall(name="t", arguments={"a": 1}),),
-                  match=Matching(args=ArgumentMode.IGNORE)),)), "expectations"),
+    ("arguments twice", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, expectations=(
+        ToolCalls(expected=(ExpectedCall(name="t", arguments={"a": 1}),)),
+        ToolCalls(expected=(ExpectedCall(name="u", arguments={"a": 1}),)))), "expectations"),
     ("a recording", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, recorded=BrokenRecording(reason="r")),
      "recorded"),
     ("a profile", Case(id="c", input=SingleTurn(message="a"), labels=LABELS, profile="p"), "profile"),

@@ -10,11 +10,14 @@ from howsure.engine.attempt import attempt
 from howsure.engine.candidates import CandidateRepeat, Rules
 from howsure.errors import JudgeFailed, TargetTimedOut
 from howsure.graders.base import Grader
-from howsure.model.case import Case, Script
+from howsure.graders.measures import measures
+from howsure.model.case import Case, Script, World
 from howsure.model.score import Grade, Score, Unscored, UnscoredReason
-from howsure.model.transcript import Transcript
+from howsure.model.simulation import Ending, MistakeKind, Simulation, UserMistake
+from howsure.model.transcript import BrokenRecording, Span, Transcript
 from howsure.model.verdict import Decision, Profile, Verdict
 from howsure.targets.base import Closing, Reply, Target
+from howsure.targets.recordings import RecordedTarget
 from howsure.testing import ScriptedTarget, a_case, a_transcript
 
 
@@ -63,6 +66,51 @@ async def test_a_case_that_reaches_every_mark_passes() -> None:
     assert result.transcript is not None
     assert result.transcript.answer == "hello"
     assert (result.candidate, result.repeat) == ("juno", 2)
+
+
+SLIP = UserMistake(kind=MistakeKind.STOPPED_EARLY, turn=1, reason="leaves after the greeting")
+
+
+@pytest.mark.parametrize("grade", [GOOD, BAD], ids=["would pass", "would fail"])
+async def test_a_conversation_that_the_simulator_spoiled_is_errored_whatever_its_grades(grade: Score) -> None:
+    simulation = Simulation(user="offline", ending=Ending.GOAL_REACHED, slips=(SLIP,))
+    target = ScriptedTarget(a_transcript("Hello!", simulation=simulation))
+    result = await attempt(a_case(), lane(target, Marks("x", grade)), RULES)
+    assert result.verdict is Verdict.ERRORED
+    assert result.reasons == ("the simulated user spoiled the conversation in turn 1: leaves after the greeting",)
+    assert result.grades == (grade,)
+
+
+async def test_a_mistake_that_spoils_nothing_leaves_the_verdict() -> None:
+    small = UserMistake(kind=MistakeKind.UNASKED_FACT, turn=1, reason="tells a fact", spoils=False)
+    simulation = Simulation(user="offline", ending=Ending.GOAL_REACHED, slips=(small,))
+    target = ScriptedTarget(a_transcript("Hello!", simulation=simulation))
+    assert (await attempt(a_case(), lane(target, Marks("x", GOOD)), RULES)).verdict is Verdict.PASSED
+
+
+async def test_a_conversation_that_broke_is_measured_and_not_graded() -> None:
+    spans = (Span(name="execute_tool a"),)
+    broken = BrokenRecording(reason="503", transcript=a_transcript("", spans=spans))
+    case = a_case(world=World.GOLDEN, recorded=broken)
+    used = next(measure for measure in measures() if measure.name == "tool_utilization")
+    result = await attempt(case, lane(RecordedTarget(), used, Marks("good", GOOD)), RULES)
+    assert (result.verdict, result.reasons) == (Verdict.ERRORED, ("the recorded conversation broke: 503",))
+    assert [(grade.name, grade.value) for grade in result.grades if isinstance(grade, Score)] == [
+        ("tool_utilization", 1.0)
+    ]
+    assert result.recording == BrokenRecording(
+        reason="the recorded conversation broke: 503", transcript=broken.transcript
+    )
+
+
+@pytest.mark.parametrize(("spans", "measured"), [((Span(name="execute_tool a"),), [1.0]), (None, [])])
+async def test_a_test_set_is_measured_where_its_conversation_has_spans(
+    spans: tuple[Span, ...] | None, measured: list[float]
+) -> None:
+    used = next(measure for measure in measures() if measure.name == "tool_utilization")
+    target = ScriptedTarget(a_transcript("Hi", spans=spans))
+    result = await attempt(a_case(world=World.TEST_SET), lane(target, used, Marks("good", GOOD)), RULES)
+    assert [grade.value for grade in result.grades if isinstance(grade, Score) and grade.name == used.name] == measured
 
 
 async def test_one_mark_missed_fails_the_case() -> None:

@@ -176,16 +176,23 @@ async def test_a_caller_that_stops_early_stops_the_workers() -> None:
     assert target.open_now == before
 
 
-async def test_a_fault_of_our_own_is_raised_and_not_swallowed() -> None:
+async def test_a_policy_with_a_bug_errors_its_cases_and_does_not_end_the_run() -> None:
     def broken(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
         raise RuntimeError("a policy with a bug")
 
     rules = Rules(policies={}, fallback=broken, profiles={})
-    with pytest.raises(RuntimeError, match="a policy with a bug"):
-        async for _ in run_attempts(
-            attempts_left(cases(3), [CandidateRepeat(target=Instant(), graders=())]),
-            rules,
-            concurrency=2,
-            clock=lambda: NOW,
-        ):
+    attempts = attempts_left(cases(3), [CandidateRepeat(target=Instant(), graders=())])
+    batches = [batch async for batch in run_attempts(attempts, rules, concurrency=2, clock=lambda: NOW)]
+    results = [result for batch in batches for result in batch]
+    assert [result.verdict for result in results] == [Verdict.ERRORED] * 3
+    assert {failure.kind for result in results for failure in result.failures} == {"PolicyFailed"}
+
+
+async def test_a_fault_of_our_own_is_raised_and_not_swallowed() -> None:
+    def broken() -> datetime:
+        raise RuntimeError("a clock with a bug")
+
+    attempts = attempts_left(cases(3), [CandidateRepeat(target=Instant(), graders=())])
+    with pytest.raises(RuntimeError, match="a clock with a bug"):
+        async for _ in run_attempts(attempts, RULES, concurrency=2, clock=broken):
             raise AssertionError("no result should arrive")

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from howsure.graders.choice import ChoiceGrader, read_choice, search_choice
-from howsure.graders.choice_options import ChoiceOptions, ChosenOptions, UnclearChoice
+from howsure.graders.choice_options import CONTRADICTORY, NO_CHOICE, ChoiceOptions, ChosenOptions, UnclearChoice
 from howsure.model.expectation import Choice, CorrectChoice
-from howsure.model.score import Score, Unscored, UnscoredReason
+from howsure.model.score import Score
 from howsure.testing import a_case, a_transcript
 
 CHOICES = tuple(
@@ -43,14 +43,62 @@ async def test_only_the_exact_set_is_correct(correct: str, answer: str, value: f
     assert grade.details["correct"] == list(correct)
 
 
-@pytest.mark.parametrize("answer", ["A or B", "I cannot answer.", "Answer: E", "A contract is void."])
-async def test_an_answer_that_cannot_be_read_is_an_error_not_a_zero(answer: str) -> None:
+@pytest.mark.parametrize(
+    ("answer", "flag", "reason"),
+    [
+        ("I cannot answer.", "no_choice", "no choice could be read"),
+        ("A contract is void.", "no_choice", "no choice could be read"),
+        ("Answer: E", "no_choice", "no choice could be read: 'E' is not one of the choices (A, B, C, D)"),
+        ('{"answer": ["B", null]}', "no_choice", "no choice could be read: None names none"),
+        ("A or B", "several_choices", "the answer is A or B"),
+        ("I would say A or B.", "several_choices", "several choices are named (A, B) and none is stated"),
+        (
+            "B. option number two\nC. option number three\nBoth fit.",
+            "several_choices",
+            "several choices are set out (B, C) and none is stated",
+        ),
+        ("B. option number three", "contradictory_choice", "the answer names B, but has the text of C"),
+        ('{"answer": "B", "final_answer": "C"}', "contradictory_choice", "the JSON gives two different answers"),
+        (
+            "Answer: B\nAnswer: C",
+            "contradictory_choice",
+            "the answer ends in two different statements, one right after the other",
+        ),
+    ],
+)
+async def test_an_answer_whose_choice_is_unclear_fails_with_a_flag_of_its_own(
+    answer: str, flag: str, reason: str
+) -> None:
     case = a_case(CorrectChoice(choices=CHOICES, correct=("B",)))
     (grade,) = await ChoiceGrader().grade(case, a_transcript(answer))
-    assert isinstance(grade, Unscored)
-    assert grade.why is UnscoredReason.ERROR
-    assert grade.reason
-    assert grade.details["answer"] == answer
+    assert isinstance(grade, Score)
+    assert (grade.value, grade.passed, grade.flag, grade.reason) == (0.0, False, flag, reason)
+    assert grade.details == {"chosen": [], "correct": ["B"], "answer": answer}
+
+
+@pytest.mark.parametrize("answer", ["", "<think>B</think>", '{"answer": []}'])
+async def test_an_answer_that_names_nothing_at_all_has_the_flag_too(answer: str) -> None:
+    (grade,) = await ChoiceGrader().grade(a_case(CorrectChoice(choices=CHOICES, correct=("B",))), a_transcript(answer))
+    assert isinstance(grade, Score)
+    assert (grade.value, grade.flag) == (0.0, "no_choice")
+
+
+@pytest.mark.parametrize(
+    ("answer", "chosen"),
+    [
+        ("D. v", "D"),
+        ("Answer: D. v", "D"),
+        ("D) a", "?"),
+        ("V. x", "V"),
+        ("A. d", "A"),
+        ("**D: v.**", "D"),
+        ("V. v", "?"),
+    ],
+)
+def test_an_id_with_its_own_text_is_that_choice_though_the_text_is_another_id(answer: str, chosen: str) -> None:
+    choices = [Choice(id=id, text=text) for id, text in {"A": "d", "B": "a", "D": "v", "V": "x"}.items()]
+    reading = read_choice(answer, choices)
+    assert isinstance(reading, UnclearChoice) if chosen == "?" else reading == ChosenOptions((chosen,))
 
 
 async def test_two_questions_in_one_case_are_two_parts() -> None:
@@ -473,9 +521,11 @@ def test_a_choice_may_be_about_other_choices() -> None:
 
 def test_the_reason_names_what_was_found() -> None:
     assert read_choice("Answer: A or B", FOUR) == UnclearChoice("the answer is A or B")
-    assert read_choice("Answer: E", FOUR) == UnclearChoice("'E' is not one of the choices (A, B, C, D)")
+    assert read_choice("Answer: E", FOUR) == UnclearChoice(
+        "no choice could be read: 'E' is not one of the choices (A, B, C, D)", NO_CHOICE
+    )
     assert read_choice("Answer: A. larceny by trick", FOUR) == UnclearChoice(
-        "the answer names A, but has the text of B"
+        "the answer names A, but has the text of B", CONTRADICTORY
     )
     assert read_choice("A) fits.\nB) fits.", FOUR) == UnclearChoice(
         "several choices are set out (A, B) and none is stated"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from howsure.graders.choice import read_choice
-from howsure.graders.choice_options import ChosenOptions, UnclearChoice
+from howsure.graders.choice_options import CONTRADICTORY, NO_CHOICE, ChosenOptions, UnclearChoice
 from howsure.model.expectation import Choice
 
 
@@ -614,7 +614,7 @@ def test_a_sign_sets_two_numbers_apart() -> None:
     assert read_choice("−14", signed) == ChosenOptions(("C",))
     assert read_choice("B: -12", signed) == ChosenOptions(("B",))
     assert read_choice("\\boxed{-12}", signed) == ChosenOptions(("B",))
-    assert read_choice("A) -12", signed) == UnclearChoice("the answer names A, but has the text of B")
+    assert read_choice("A) -12", signed) == UnclearChoice("the answer names A, but has the text of B", CONTRADICTORY)
 
 
 def test_the_reasons_for_doubt_name_the_choices() -> None:
@@ -626,5 +626,5 @@ def test_the_reasons_for_doubt_name_the_choices() -> None:
         "the answer adds a further choice to an earlier one"
     )
     assert read_choice('{"answer": {"A": 0.9, "B": 0.1}}', CITIES) == UnclearChoice(
-        "the object under the answer in the JSON names no choice"
+        "no choice could be read: the object under the answer in the JSON names none", NO_CHOICE
     )

@@ -9,6 +9,7 @@ import pytest
 from howsure.graders.base import GraderContext
 from howsure.graders.criteria import CriteriaGrader, WeightedCriteriaGrader
 from howsure.graders.rubric import RubricGrader
+from howsure.model.case import World
 from howsure.model.expectation import Criteria, Criterion, WeightedCriteria
 from howsure.model.rubric import Rubric, Rule, Scope, Severity
 from howsure.model.score import Direction, Grade, Part, Score, Unscored, UnscoredReason
@@ -60,16 +61,12 @@ async def test_an_unreadable_criterion_leaves_the_whole_without_a_value() -> Non
     assert whole.reason.startswith("1 of 3 could not be judged; b: attempt 1: no value in the reply: “hm”")
 
 
-async def test_a_criterion_that_does_not_apply_is_left_out_of_the_share() -> None:
-    _, whole = await by_criteria("no", "N/A", "yes")
-    assert isinstance(whole, Score)
-    assert (whole.value, whole.reason) == (0.5, "1 of 2 criteria met")
-
-
-async def test_nothing_applicable_is_not_a_pass() -> None:
-    _, whole = await by_criteria("N/A", "N/A", "N/A")
+async def test_no_criterion_can_be_called_not_applicable() -> None:
+    parts, whole = await by_criteria("no", "N/A", "yes")
+    assert [getattr(part, "value", None) for part in parts] == [0.0, None, 1.0]
     assert isinstance(whole, Unscored)
-    assert whole.why is UnscoredReason.NOT_APPLICABLE
+    assert whole.why is UnscoredReason.ERROR
+    assert "the reply says that the question does not apply, which it does not offer: “N/A”" in whole.reason
 
 
 @pytest.mark.parametrize("reply", [{"score": 0, "passed": True}, {"score": 0.5}, {"score": 7}])
@@ -121,12 +118,55 @@ def test_rules_are_asked_about_only_when_the_run_brings_them() -> None:
     assert RubricGrader().bind(GraderContext(rubric=RULES)).wants(a_case())
 
 
-async def graded(weights: list[float | None], replies: list[Any]) -> tuple[list[Grade], Grade]:
+async def graded(weights: list[float | None], replies: list[Any], **case: Any) -> tuple[list[Grade], Grade]:
     criteria = tuple(Criterion(id=str(n), text=f"Criterion {n}", weight=weight) for n, weight in enumerate(weights))
     judge = ScriptedJudge({("weighted_criteria", str(n)): reply for n, reply in enumerate(replies)})
     grader = WeightedCriteriaGrader().bind(GraderContext(judge=judge))
-    *parts, whole = await grader.grade(a_case(WeightedCriteria(criteria=criteria)), a_transcript("Hi"))
+    *parts, whole = await grader.grade(a_case(WeightedCriteria(criteria=criteria), **case), a_transcript("Hi"))
     return parts, whole
+
+
+async def test_a_weighted_sum_is_never_made_of_the_other_parts_alone() -> None:
+    parts, whole = await graded([8, 2], ["N/A", "yes"])
+    assert [getattr(part, "value", None) for part in parts] == [None, 1.0]
+    assert isinstance(whole, Unscored)
+    assert whole.why is UnscoredReason.ERROR
+
+
+@pytest.mark.parametrize(
+    ("policy", "reply", "value"),
+    [
+        ("prbench_v1", {"score": 0.7}, None),
+        ("prbench_v1", {"score": 1}, 1.0),
+        ("prbench_v1", "no", 0.0),
+        ("prbench_v1", {"criteria_met": True}, 1.0),
+        ("default_v1", {"score": 0.7}, 0.7),
+        ("apexv1_extended_v1", {"score": 0.7}, 0.7),
+    ],
+)
+async def test_the_criteria_of_prbench_are_met_or_not(policy: str, reply: Any, value: float | None) -> None:
+    (part,), _ = await graded([1], [reply], metadata={"policy_id": policy}, world=World.LEGAL)
+    assert getattr(part, "value", None) == value
+
+
+@pytest.mark.parametrize(
+    ("weight", "reply", "value"),
+    [
+        (8, {"score": 0.9, "met": True}, 0.9),
+        (8, {"score": 0.9, "met": False}, None),
+        (8, {"score": 0.2, "pass": True}, None),
+        (8, {"score": 0.5, "pass": True}, 0.5),
+        (8, {"score": 0, "met": True}, None),
+        (-5, {"score": 1, "met": True}, 1.0),
+        (-5, {"score": 0, "met": False}, 0.0),
+        (-5, {"score": 1, "met": False}, None),
+    ],
+)
+async def test_met_beside_a_degree_must_agree_with_it_whether_meeting_it_is_good_or_bad(
+    weight: float, reply: Any, value: float | None
+) -> None:
+    (part,), _ = await graded([weight], [reply])
+    assert getattr(part, "value", None) == value
 
 
 @pytest.mark.parametrize(
@@ -168,7 +208,7 @@ async def test_both_normalisations_are_reported_and_points_is_the_value(
 
 
 async def test_the_record_of_the_sum_is_complete() -> None:
-    _, whole = await graded([8, -5, 2], ["yes", "yes", "N/A"])
+    _, whole = await graded([8, -5], ["yes", "yes"])
     assert whole.details == {
         "points": 0.375,
         "min_max": pytest.approx(8 / 13),
@@ -177,7 +217,7 @@ async def test_the_record_of_the_sum_is_complete() -> None:
         "min_raw": -5.0,
         "max_raw": 8.0,
         "matched_criteria": 2,
-        "total_criteria": 3,
+        "total_criteria": 2,
     }
     assert whole.reason == "3 of 8 points"
 

@@ -73,13 +73,21 @@ async def test_a_score_is_on_the_evals_own_scale_with_its_mark() -> None:
         ({"score": "high"}, UnscoredReason.ERROR),
         ("no idea", UnscoredReason.ERROR),
         ({"score": 4, "rating": 2}, UnscoredReason.ERROR),
-        ({"score": "N/A", "reason": "no source needed"}, UnscoredReason.NOT_APPLICABLE),
+        ({"score": "N/A", "reason": "no source needed"}, UnscoredReason.ERROR),
     ],
 )
 async def test_a_reply_that_is_no_value_on_the_scale_is_no_score(reply: Any, why: UnscoredReason) -> None:
-    grade, _ = await graded(SPEC, reply)
+    grade, judge = await graded(SPEC, reply)
     assert isinstance(grade, Unscored)
     assert grade.why is why
+    assert "N/A" not in judge.asked[0].prompt
+
+
+async def test_an_eval_that_may_not_apply_says_so_to_its_judge() -> None:
+    grade, judge = await graded(spec(may_not_apply=True), {"score": "N/A", "reason": "no source needed"})
+    assert isinstance(grade, Unscored)
+    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "no source needed")
+    assert 'or "score": "N/A" if the question does not apply here.' in judge.asked[0].prompt
 
 
 async def test_lower_can_be_better() -> None:

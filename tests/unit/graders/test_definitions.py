@@ -178,10 +178,15 @@ async def test_a_template_is_filled_and_scored_on_its_range(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("reply", [{"score": "N/A", "explanation": "no tools"}, "N/A"])
-async def test_not_applicable_is_no_score(tmp_path: Path, reply: Any) -> None:
-    grade, _ = await asked(one(tmp_path, ASKING), reply)
+@pytest.mark.parametrize("offers", [True, False])
+async def test_not_applicable_is_read_where_the_words_of_a_definition_offer_it(
+    tmp_path: Path, reply: Any, offers: bool
+) -> None:
+    words = f"{ASKING['template']} Without tools, answer N/A." if offers else ASKING["template"]
+    grade, prompt = await asked(one(tmp_path, {**ASKING, "template": words}), reply)
     assert isinstance(grade, Unscored)
-    assert grade.why is UnscoredReason.NOT_APPLICABLE
+    assert grade.why is (UnscoredReason.NOT_APPLICABLE if offers else UnscoredReason.ERROR)
+    assert ("N/A" in prompt) is offers
 
 
 def mapped(**mapping: Any) -> dict[str, Any]:

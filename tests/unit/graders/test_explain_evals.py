@@ -80,10 +80,32 @@ async def test_perceived_intelligence_is_on_1_to_5_too() -> None:
     assert "8 is not on the scale 1 to 5" in grade.reason
 
 
-async def test_an_eval_that_does_not_apply_has_no_value() -> None:
+async def test_no_eval_can_be_called_not_applicable() -> None:
     grade = await graded({"score": "N/A", "explanation": "no feelings in JSON"})
     assert isinstance(grade, Unscored)
-    assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "no feelings in JSON")
+    assert grade.why is UnscoredReason.ERROR
+    assert "which it does not offer" in grade.reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "mark", "value"),
+    [
+        ({"score": 4, "passed": True}, 3.6, 4.0),
+        ({"score": 3, "passed": True}, 3.6, None),
+        ({"score": 4, "passed": False}, 3.6, None),
+        ({"score": 3, "passed": False}, 3.6, 3.0),
+        ({"score": 4, "passed": False}, None, None),
+        ({"score": 3, "passed": False}, None, 3.0),
+    ],
+    ids=["both pass", "pass below the mark", "fail above it", "both fail", "fail above the middle", "in the middle"],
+)
+async def test_a_pass_on_the_other_side_of_the_profiles_mark_is_an_error(
+    reply: Any, mark: float | None, value: float | None
+) -> None:
+    judge = ScriptedJudge({"RelevanceExplain": reply})
+    context = GraderContext(judge=judge, marks=lambda case, name: mark)
+    (grade,) = await ExplainEval("RelevanceExplain").bind(context).grade(CASE, a_transcript("Hi"))
+    assert getattr(grade, "value", None) == value
 
 
 def test_only_the_evals_that_a_case_names_want_it() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from howsure.graders.base import GraderContext
 from howsure.graders.golden_evals import GoldenJudgedGrader, golden_judged
+from howsure.judges.judge_prompts import load_prompts
 from howsure.judges.recordings import RecordedJudge, RecordingJudge
 from howsure.model.case import Case, Scenario, Script, World
 from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, UnscoredReason
@@ -55,11 +56,14 @@ async def test_the_others_are_shares_of_verdicts() -> None:
     assert [verdict["content"] for verdict in grade.details["rubric_verdicts"]] == ["Polite", "Short"]
 
 
-@pytest.mark.parametrize("name", ["capability_honesty", "safety"])
-async def test_not_applicable_has_no_value(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"), [("capability_honesty", UnscoredReason.NOT_APPLICABLE), ("safety", UnscoredReason.ERROR)]
+)
+async def test_not_applicable_is_read_where_the_prompt_offers_it(name: str, why: UnscoredReason) -> None:
     grade = await graded(name, "N/A")
     assert isinstance(grade, Unscored)
-    assert grade.why is UnscoredReason.NOT_APPLICABLE
+    assert grade.why is why
+    assert load_prompts()[name].head.may_not_apply is (why is UnscoredReason.NOT_APPLICABLE)
 
 
 @pytest.mark.parametrize(

@@ -135,5 +135,11 @@ async def test_binding_leaves_the_unbound_grader_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("world", [World.EXPLAIN, World.GOLDEN, World.LEGAL, World.PLAIN])
-def test_a_goal_is_graded_in_test_sets_only(world: str) -> None:
+def test_a_goal_without_a_scenario_is_graded_in_test_sets_only(world: str) -> None:
     assert not ExpectedOutcomeGrader().wants(a_case(Goal(text="Refunded"), world=world))
+
+
+@pytest.mark.parametrize(("world", "wanted"), [(World.GOLDEN, True), (World.PLAIN, True), (World.EXPLAIN, False)])
+def test_the_outcome_of_a_scenario_is_judged_in_any_world_but_explain(world: str, wanted: bool) -> None:
+    case = a_case(Goal(text="Refunded"), world=world, input=Scenario(persona="A customer", initial_message="Hi"))
+    assert ExpectedOutcomeGrader().wants(case) is wanted

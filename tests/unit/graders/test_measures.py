@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from howsure.graders.base import GraderContext
 from howsure.graders.measures import NAMES, measures
 from howsure.graders.measures.base import TraceCache
 from howsure.model.case import World
@@ -47,6 +48,7 @@ def test_the_eleven_have_the_names_of_the_golden_world() -> None:
     ("fields", "wanted"),
     [
         ({"world": World.GOLDEN}, True),
+        ({"world": World.TEST_SET}, False),
         ({"world": World.LEGAL}, False),
         ({"world": World.LEGAL, "recorded": a_transcript("x")}, False),
         ({"world": World.LEGAL, "recorded": a_transcript("x", spans=())}, False),
@@ -54,10 +56,19 @@ def test_the_eleven_have_the_names_of_the_golden_world() -> None:
         ({"world": World.LEGAL, "recorded": BrokenRecording(reason="broke")}, False),
         ({}, False),
     ],
-    ids=["golden", "another world", "no spans", "empty spans", "spans", "a mishap", "plain"],
+    ids=["golden", "test set", "another world", "no spans", "empty spans", "spans", "a mishap", "plain"],
 )
 def test_a_measure_wants_golden_cases_and_recordings_with_spans(fields: dict[str, Any], wanted: bool) -> None:
     assert {measure.wants(a_case(**fields)) for measure in measures()} == {wanted}
+
+
+async def test_a_measure_that_is_named_measures_every_case() -> None:
+    case = a_case(world=World.LEGAL)
+    for measure in measures():
+        named = measure.bind(GraderContext(named=frozenset({measure.name})))
+        assert named.wants(case)
+        assert len(await named.grade(case, a_transcript())) == 1
+        assert measure.bind(GraderContext(named=frozenset({"another"}))) is measure
 
 
 FULL = (

@@ -53,6 +53,33 @@ async def missing(name: str, *spans: Span, **fields: Any) -> Unscored:
     return grade
 
 
+async def test_placeholders_cost_nothing_and_a_response_on_a_tool_span_is_counted() -> None:
+    """As in real files: a placeholder before the first call, and the calls of the model on the spans of tools."""
+    placeholder = Span(name="call_llm", attributes={"gen_ai.request.model": "None"})
+    asked = Span(name="execute_tool a", attributes=gemini(prompt=2000, completion=200).attributes)
+    grade = await measured("token_usage", placeholder, asked, gemini(prompt=1000, completion=100))
+    assert isinstance(grade, Score)
+    # 3,000 prompt tokens at $0.30 and 300 completion tokens at $2.50 a million
+    assert grade.value == pytest.approx(0.00165)
+    assert (grade.details["llm_calls"], grade.details["calls_without_usage"]) == (2, 0)
+
+
+async def test_prompt_tokens_that_tools_brought_are_counted_and_named_apart() -> None:
+    counts = {
+        "promptTokenCount": 100,
+        "toolUsePromptTokenCount": 900,
+        "candidatesTokenCount": 10,
+        "totalTokenCount": 1010,
+    }
+    attributes = {"gen_ai.request.model": FLASH, "gcp.vertex.agent.llm_response": {"usageMetadata": counts}}
+    grade = await measured("token_usage", Span(name="call_llm", attributes=attributes))
+    assert isinstance(grade, Score)
+    assert grade.value == pytest.approx(1000 * 0.3e-6 + 10 * 2.5e-6)
+    named = ("prompt_tokens", "tool_prompt_tokens", "completion_tokens", "total_tokens")
+    assert [grade.details[name] for name in named] == [1000, 900, 10, 1010]
+    assert "900 prompt tokens were brought by tools" in grade.reason
+
+
 async def test_the_cost_is_that_of_every_call_at_its_models_price() -> None:
     spans = [
         gemini(prompt=1000, completion=100, thinking=300, cached=400),
@@ -70,6 +97,7 @@ async def test_the_cost_is_that_of_every_call_at_its_models_price() -> None:
         "completion_tokens": 200,
         "cached_tokens": 400,
         "thinking_tokens": 300,
+        "tool_prompt_tokens": None,
         "estimated_cost_usd": pytest.approx(0.004692),
         "calls_without_usage": 0,
         "prices_as_of": "2025-12-31",

@@ -95,7 +95,7 @@ async def test_unknown_fields_are_free_and_every_required_one_is_needed(name: st
         grade = await graded(name, left)
         assert isinstance(grade, Score)
         assert grade.value == 0.0
-        assert grade.reason == f"`the answer`: '{field}' is a required property"
+        assert grade.reason == f'`the answer`: "{field}" is a required property'
 
 
 def changed(name: str, change: Callable[[Json], object]) -> Json:
@@ -119,6 +119,8 @@ def changed(name: str, change: Callable[[Json], object]) -> Json:
         ("EngagementPlanOutput", lambda a: a["reminders"][0].update(scheduleTime="2026-03-01T08:00:00"), 0.0),
         ("EngagementPlanOutput", lambda a: a["reminders"][0].update(scheduleTime="2026-03-01T08:00-0500"), 1.0),
         ("EngagementPlanOutput", lambda a: a["reminders"][0].update(scheduleTime="2026-13-01T08:00:00Z"), 0.0),
+        ("EngagementPlanOutput", lambda a: a["reminders"][0].update(scheduleTime="2026-02-30T08:00:00Z"), 0.0),
+        ("EngagementPlanOutput", lambda a: a["reminders"][0].update(schedule="2026-02-29T08:00:00"), 0.0),
         ("EngagementPlanOutput", lambda a: a["reminders"][0].update(scheduleTime="tomorrow at 8"), 0.0),
         ("EngagementPlanOutput", lambda a: a["reminders"][0].pop("scheduleTime"), 0.0),
         (
@@ -151,7 +153,7 @@ async def test_engagement_is_one_object_not_a_list() -> None:
     grade = await graded("EngagementPlanOutput", [ENGAGEMENT])
     assert isinstance(grade, Score)
     assert grade.value == 0.0
-    assert grade.reason.endswith("is not of type 'object'")
+    assert grade.reason == '`the answer`: this is not of type "object"'
 
 
 PLAIN = '{"a": [1, 2]}'
@@ -209,6 +211,57 @@ async def test_a_violation_of_a_long_answer_is_short() -> None:
     assert len(grade.reason) < 300
 
 
+OWN: Json = {
+    "type": "object",
+    "properties": {
+        "due": {"format": "date"},
+        "at": {"format": "date-time"},
+        "mail": {"format": "email"},
+        "level": {"enum": ["easy", "hard", 3]},
+        "weeks": {"type": ["integer", "null"], "minimum": 1},
+        "code": {"type": "string", "pattern": "^[A-Z]{2}-\\d+$", "description": "Two letters, a hyphen, a number."},
+        "tags": {"uniqueItems": True, "maxItems": 2},
+        "who": {"anyOf": [{"type": "string"}, {"type": "array"}]},
+    },
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"due": "2026-02-30"}, '`due` ("2026-02-30"): this is not a "date"'),
+        ({"due": "2028-02-29"}, ""),
+        ({"at": "2026-02-30T10:00:00Z"}, '`at` ("2026-02-30T10:00:00Z"): this is not a "date-time"'),
+        ({"mail": "nobody"}, '`mail` ("nobody"): this is not a "email"'),
+        ({"level": "Easy"}, '`level` ("Easy"): this is none of "easy", "hard", 3'),
+        ({"weeks": "8"}, '`weeks` ("8"): this is not of types "null", "integer"'),
+        ({"weeks": 0}, "`weeks` (0): this is less than the minimum of 1"),
+        (
+            {"code": "x"},
+            '`code` ("x"): this does not have the form that the contract asks for: Two letters, a hyphen, a number',
+        ),
+        ({"tags": [1, 1]}, "`tags` ([1, 1]): this has non-unique elements"),
+        ({"tags": ["x" * 40, "y" * 40, "z"]}, "`tags`: this has more than 2 items"),
+        ({"who": 1}, '`who` (1): this is not of type "string" or this is not of type "array"'),
+        ('{"weeks": 8, "weeks": 52}', "the key `weeks` stands 2 times in one object"),
+        ('{"who": [{"a": 1, "a": 1}]}', "the key `a` stands 2 times in one object"),
+    ],
+)
+async def test_a_violation_is_told_in_words(answer: Any, said: str) -> None:
+    grade = await graded("Own", answer, OutputContractGrader().bind(GraderContext(contracts={"Own": OWN})))
+    assert isinstance(grade, Score)
+    assert grade.reason == (said or "the answer fulfils Own")
+
+
+def test_only_cases_with_a_known_contract_are_checked() -> None:
+    grader = OutputContractGrader()
+    known, unknown = Contract(name="StudyPlanOutput"), Contract(name="StudyPlan")
+    assert [grader.wants(a_case(*each)) for each in ([known], [unknown], [unknown, known], [])] == [
+        *(True, False, True, False)
+    ]
+
+
 async def test_an_unknown_contract_is_an_error_that_names_the_known_ones() -> None:
     grade = await graded("StudyPlan", "{}")
     assert isinstance(grade, Unscored)
@@ -228,13 +281,16 @@ async def test_a_run_brings_its_own_contracts_and_may_replace_a_built_in_one() -
     assert getattr(await graded("EngagementPlanOutput", ENGAGEMENT, grader), "value", None) == 1.0
 
 
-def test_a_contract_that_is_no_schema_is_refused_when_the_run_is_planned() -> None:
-    with pytest.raises(ConfigInvalid, match=r"the contract 'Letter' is not a JSON Schema: .* \(at type\)"):
-        OutputContractGrader().bind(GraderContext(contracts={"Letter": {"type": "strin"}}))
-
-
-async def test_a_reference_that_leads_nowhere_is_an_error() -> None:
-    grader = OutputContractGrader().bind(GraderContext(contracts={"Letter": {"$ref": "Nowhere"}}))
-    grade = await graded("Letter", '"B"', grader)
-    assert isinstance(grade, Unscored)
-    assert grade.reason == "the contract 'Letter' refers to a schema that nobody has: Nowhere"
+@pytest.mark.parametrize(
+    ("contract", "said"),
+    [
+        ({"type": "strin"}, r"the contract 'Letter' is not usable as JSON Schema: .* \(at type\)"),
+        ({"properties": {"a": 3}}, r"the contract 'Letter' is not usable as JSON Schema: .* \(at properties.a\)"),
+        ({"$ref": "Nowhere"}, "the contracts are not usable as JSON Schema: Resource 'Nowhere' is not present"),
+        ({"$ref": "http://localhost/x"}, "no contract has the name 'http://localhost/x'"),
+    ],
+    ids=["a type", "a property", "a name that nobody has", "an address"],
+)
+def test_a_contract_that_is_no_schema_is_refused_when_the_run_is_planned(contract: Json, said: str) -> None:
+    with pytest.raises(ConfigInvalid, match=said):
+        OutputContractGrader().bind(GraderContext(contracts={"Letter": contract}))

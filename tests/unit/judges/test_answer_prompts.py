@@ -10,15 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.graders.choice import ChoiceGrader
-from howsure.judges.answer_prompts import (
-    answer_prompts_fingerprint,
-    load_answer_prompts,
-    system_prompt,
-    target_messages,
-)
+from howsure.judges.answer_prompts import answer_prompts_fingerprint, case_prompt, load_answer_prompts
 from howsure.judges.dataset_policies import POLICIES
 from howsure.judges.documents import Documents
-from howsure.model.case import Attachment, Case, SingleTurn
+from howsure.model.case import Attachment, Case, SingleTurn, opening
 from howsure.model.expectation import Choice, CorrectChoice
 from howsure.model.score import Score
 from howsure.model.transcript import Message, Role
@@ -32,6 +27,12 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 8
 def a_choice(policy: str = "", *correct: str) -> Case:
     metadata = {"policy_id": policy} if policy else {}
     return a_case(CorrectChoice(choices=CHOICES, correct=correct or ("A",)), message="May they?", metadata=metadata)
+
+
+def target_messages(case: Case) -> list[Message]:
+    """What a target is sent for the first turn of a case."""
+    prompt = case_prompt(case)
+    return [*prompt.earlier, Message(role=Role.USER, content=prompt.first_message(opening(case.input)))]
 
 
 def test_a_legal_model_gets_messages_then_context_then_prompt() -> None:
@@ -101,7 +102,8 @@ async def test_the_json_that_a_policy_asks_for_is_what_the_grader_reads(answer: 
 
 @pytest.mark.parametrize(("policy", "has"), [("apexv1_extended_v1", True), ("prbench_v1", False), ("", False)])
 def test_a_system_prompt_is_the_policys_where_it_has_one(policy: str, has: bool) -> None:
-    assert bool(system_prompt(a_choice(policy))) is has
+    assert bool(case_prompt(a_choice(policy)).system) is has
+    assert case_prompt(a_choice(policy), own_system=True).system == ""
 
 
 def test_documents_and_pictures_reach_the_model(tmp_path: Path) -> None:
@@ -109,12 +111,15 @@ def test_documents_and_pictures_reach_the_model(tmp_path: Path) -> None:
     (tmp_path / "plan.png").write_bytes(PNG)
     attached = (Attachment(path="lease.txt"), Attachment(path="plan.png", title="The plan"))
     case = Case(id="1", input=SingleTurn(message="When?", context="A flat.", attachments=attached))
-    (message,) = target_messages(case, Documents([tmp_path]))
-    assert message.content == (
+    prompt = case_prompt(case, Documents([tmp_path]))
+    assert prompt.first_message("When?") == (
         "A flat.\n\n[document 1] lease.txt\n| Ends in May.\n\n"
         "[document 2] The plan\n| (a picture: image 1 of those that come with this message)\n\nWhen?"
     )
-    assert [image.media_type for image in message.images] == ["image/png"]
+    assert [image.media_type for image in prompt.images] == ["image/png"]
+    for_text = case_prompt(case, Documents([tmp_path]), chat=False)
+    assert for_text.images == ()
+    assert "[document 2] The plan\n| (a picture, and this target takes text alone)" in for_text.documents
 
 
 def test_every_word_that_a_policy_names_is_there_and_pinned() -> None:

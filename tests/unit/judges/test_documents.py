@@ -12,12 +12,12 @@ import pytest
 from msgspec.structs import replace
 
 from howsure.errors import ModelFailed, ModelRefused
-from howsure.judges.dataset_policies import CriterionStyle, ReferenceStyle, dataset_policy
-from howsure.judges.documents import NO_PDF, PICTURE_CAP, Documents, picture_hint, read_text
+from howsure.judges.documents import NO_PDF, PICTURE_CAP, Documents, DocumentText, picture_hint, read_text
 from howsure.judges.judge_prompts import judge_messages
 from howsure.llm.base import ModelRequest
 from howsure.llm.messages import ChatMessage, Image
 from howsure.model.case import Attachment, Case, SingleTurn
+from howsure.model.flag import Flag
 from howsure.model.transcript import Role
 from howsure.testing import a_case
 from judge_questions import a_question
@@ -51,45 +51,70 @@ def test_a_long_document_is_cut_aloud(tmp_path: Path) -> None:
     assert "⟦10000 of 50000 characters were cut out here⟧" in Documents([tmp_path]).of(a_case_with("a.txt"))
 
 
+def test_how_much_of_a_document_is_shown_can_be_set(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x" * 50_000, "utf-8")
+    assert "cut out here" not in Documents([tmp_path], characters=50_000).of(a_case_with("a.txt"))
+    assert "⟦49995 of 50000 characters" in Documents([tmp_path], characters=5).of(a_case_with("a.txt"))
+
+
+def test_documents_that_are_not_shown_or_cut_are_flagged(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x" * 50_000, "utf-8")
+    (tmp_path / "b.txt").write_bytes("café".encode("latin-1"))
+    (tmp_path / "c.txt").write_text("all of it", "utf-8")
+    (tmp_path / "d.png").write_bytes(PNG)
+    documents, case = Documents([tmp_path]), a_case_with("a.txt", "b.txt", "c.txt", "gone.txt", "d.png")
+    seen = [
+        Flag("document_cut", "a.txt: 40,000 of 50,000 characters are shown"),
+        Flag("document_unread", "b.txt: not a text in UTF-8: it cannot be shown"),
+        Flag("document_unread", "gone.txt: this document was not found, and nobody has read it"),
+    ]
+    assert list(documents.flags(case)) == seen
+    unseen = Flag("document_unread", "d.png: a picture, and this target takes text alone")
+    assert list(documents.flags(case, pictures=False)) == [*seen, unseen]
+
+
 def test_cases_without_documents_have_none() -> None:
     assert Documents().of(a_case()) == ""
+    assert list(Documents().flags(a_case())) == []
 
 
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"\x00\x01", "(not a text: it cannot be shown)"),
-        (b"\xff\xfe\xfa", "(not a text in UTF-8: it cannot be shown)"),
-        ("Ünï".encode(), "Ünï"),
+        (b"\x00\x01", DocumentText(unread="not a text: it cannot be shown")),
+        (b"PK\x03\x04\x14\x00", DocumentText(unread="not a text: it cannot be shown")),
+        ("café".encode("latin-1"), DocumentText(unread="not a text in UTF-8: it cannot be shown")),
+        ("Ünï".encode(), DocumentText("Ünï")),
     ],
+    ids=["binary", "docx", "Latin-1", "UTF-8"],
 )
-def test_what_is_no_text_is_said_to_be_none(tmp_path: Path, content: bytes, text: str) -> None:
+def test_what_is_no_text_is_said_to_be_none(tmp_path: Path, content: bytes, text: DocumentText) -> None:
     file = tmp_path / "a.bin"
     file.write_bytes(content)
     assert read_text(file) == text
 
 
 def test_a_file_that_cannot_be_opened_says_so(tmp_path: Path) -> None:
-    assert read_text(tmp_path) == "(this document could not be read: Is a directory)"
+    assert read_text(tmp_path) == DocumentText(unread="this document could not be read: Is a directory")
 
 
 def test_a_pdf_without_its_reader_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
     file = tmp_path / "a.pdf"
     file.write_bytes(b"%PDF-1.7 ...")
-    assert read_text(file) == NO_PDF
+    assert read_text(file) == DocumentText(unread=NO_PDF)
 
 
 @pytest.mark.parametrize(
     ("pages", "text"),
     [
-        (["one", "two"], "one\n\ntwo"),
-        ([""], "(this PDF has no text: its pages are pictures)"),
-        (ValueError("broken"), "(this PDF could not be read: ValueError)"),
+        (["one", "two"], DocumentText("one\n\ntwo")),
+        ([""], DocumentText(unread="this PDF has no text: its pages are pictures")),
+        (ValueError("broken"), DocumentText(unread="this PDF could not be read: ValueError")),
     ],
 )
 def test_a_pdf_is_read_page_by_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: list[str] | Exception, text: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: list[str] | Exception, text: DocumentText
 ) -> None:
     def reader(content: Any) -> SimpleNamespace:
         if isinstance(pages, Exception):
@@ -194,9 +219,9 @@ def test_a_real_pdf_is_read_with_the_real_reader(tmp_path: Path) -> None:
     file = tmp_path / "a.pdf"
     file.write_bytes(a_pdf("The lease ends in May."))
     assert pypdf.PdfReader(file).pages
-    assert read_text(file) == "The lease ends in May."
+    assert read_text(file) == DocumentText("The lease ends in May.")
     file.write_bytes(a_pdf("The lease ends in May.")[:200])
-    assert read_text(file).startswith("(this PDF could not be read: ")
+    assert read_text(file).unread.startswith("this PDF could not be read: ")
 
 
 def a_pdf(words: str) -> bytes:
@@ -217,26 +242,3 @@ def a_pdf(words: str) -> bytes:
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
     end = b"trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % len(made)
     return made + b"xref\n0 6\n0000000000 65535 f \n" + table + end
-
-
-@pytest.mark.parametrize(
-    ("metadata", "criteria", "reference", "quantised"),
-    [
-        ({}, CriterionStyle.GRADED, ReferenceStyle.PLAIN, False),
-        ({"policy_id": "prbench_v1"}, CriterionStyle.BINARY, ReferenceStyle.PLAIN, False),
-        ({"policy_id": "lexam_oq_v1"}, CriterionStyle.GRADED, ReferenceStyle.LEXAM, True),
-        ({"policy_id": "apexv1_extended_v1"}, CriterionStyle.GRADED, ReferenceStyle.PLAIN, False),
-        ({"policy_id": "from_the_future_v9"}, CriterionStyle.GRADED, ReferenceStyle.PLAIN, False),
-        ({"policy_id": ["odd"]}, CriterionStyle.GRADED, ReferenceStyle.PLAIN, False),
-    ],
-)
-def test_an_unknown_policy_is_the_default(
-    metadata: dict[str, Any], criteria: CriterionStyle, reference: ReferenceStyle, quantised: bool
-) -> None:
-    policy = dataset_policy(a_case(metadata=metadata))
-    assert (policy.criteria, policy.reference, policy.quantised, policy.attachments) == (
-        criteria,
-        reference,
-        quantised,
-        True,
-    )

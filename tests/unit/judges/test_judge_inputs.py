@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from howsure.config import AnswerRendering
 from howsure.judges.base import Question
 from howsure.judges.documents import Documents
 from howsure.judges.judge_inputs import DOCUMENTS, INPUTS, agent_notes, available_tools, show_inputs, source_notes
@@ -68,21 +69,20 @@ def test_only_a_single_turn_has_what_surrounds_it(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "text", "as_json"),
+    ("answer", "text"),
     [
-        ("Plain words.", "Plain words.", ""),
-        ('{"text": "Hello.", "n": 1}', "Hello.", '{"text": "Hello.", "n": 1}'),
-        ("", "", ""),
-        ("{broken", "{broken", ""),
+        ("Plain words.", "Plain words."),
+        ('{"text": "Hello.", "n": 1}', "Hello."),
+        ("", ""),
+        ("{broken", "{broken"),
     ],
 )
-def test_an_answer_in_json_is_shown_twice_and_any_other_once(answer: str, text: str, as_json: str) -> None:
+def test_an_answer_is_shown_as_it_is_unless_a_readable_one_is_asked_for(answer: str, text: str) -> None:
     said = Transcript(answer=answer)
-    assert (shown("answer", said=said), shown("answer_text", said=said), shown("answer_json", said=said)) == (
-        answer,
-        text,
-        as_json,
-    )
+    assert (shown("answer", said=said), shown("answer_text", said=said)) == (answer, answer)
+    question = Question(grader="g", case=Case(id="c", input=SingleTurn(message="Hi")), transcript=said)
+    readable = show_inputs(("answer", "answer_text"), question, Documents(), AnswerRendering.READABLE)
+    assert readable == {"answer": answer, "answer_text": text}
 
 
 def test_a_simulated_users_part_is_told_with_what_it_has() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from howsure.config import AnswerRendering
 from howsure.errors import BudgetReached, JudgeFailed, ModelFailed, ModelTimedOut
 from howsure.graders.base import GraderContext
 from howsure.graders.criteria import CriteriaGrader
@@ -44,6 +45,17 @@ async def test_a_question_becomes_a_request() -> None:
     assert request.schema is not None
     assert list(request.schema["properties"]) == ["reason", "evidence", "passed"]
     assert (reply.content, reply.judge, reply.details) == (YES, "strict", {})
+
+
+async def test_a_reply_that_was_cut_off_is_an_error_that_says_so_also_from_its_recording(tmp_path: Path) -> None:
+    cut = Completion(text='{"reason": "It', model="m", usage=Usage(), finish=FinishReason.LENGTH)
+    question, path = a_question("criteria"), tmp_path / "replies.jsonl"
+    with path.open("wb") as file, pytest.raises(JudgeFailed) as live:
+        await ask_until_readable(RecordingJudge(LiveJudge(ScriptedModel(cut)), file.write), question, read_check)
+    assert str(live.value).count("(the reply was cut off at its token limit)") == 2
+    with pytest.raises(JudgeFailed) as replayed:
+        await ask_until_readable(RecordedJudge.load(path).at("", 1), question, read_check)
+    assert str(replayed.value) == str(live.value)
 
 
 async def test_what_a_call_cost_is_kept() -> None:
@@ -160,6 +172,8 @@ def test_the_pin_follows_model_and_settings() -> None:
     }
     assert len(pins) == 4
     assert LiveJudge(ScriptedModel(), "one", "x").pin == LiveJudge(ScriptedModel(), "two", "y").pin
+    readable = LiveJudge(ScriptedModel(), rendering=AnswerRendering.READABLE)
+    assert readable.pin != LiveJudge(ScriptedModel()).pin
 
 
 BLOCK = re.compile(r"<<<BEGIN (?P<name>[^<>\n]+)>>>\n.*?\n<<<END (?P=name)>>>", re.DOTALL)

@@ -15,12 +15,13 @@ from howsure.errors import BudgetReached, ConfigInvalid, DatasetInvalid, JudgeFa
 from howsure.graders.base import GraderContext
 from howsure.graders.criteria import CriteriaGrader, WeightedCriteriaGrader
 from howsure.graders.explain_evals import ExplainEval
+from howsure.graders.judged_answers import ReferenceAnswerGrader
 from howsure.judges.base import Judge, JudgeReply, Question, VotingProcedure
 from howsure.judges.live_judges import LiveJudge
 from howsure.judges.panels import PanelJudge, PanelMember, total_cost
 from howsure.judges.recordings import RecordedJudge, RecordingJudge
 from howsure.model.case import World
-from howsure.model.expectation import Criteria, Criterion, Qualities, WeightedCriteria
+from howsure.model.expectation import Criteria, Criterion, Qualities, ReferenceAnswer, WeightedCriteria
 from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.testing import ScriptedModel, a_case, a_transcript
 from judge_questions import a_question
@@ -59,9 +60,15 @@ def a_panel(*voices: Any, rule: PanelRule = MAJORITY, votes: int = 1, near: floa
     return PanelJudge(members, VotingProcedure(rule=rule, members=NAMES[: len(judges)], votes=votes, near=near))
 
 
+class ConditionalCriteria(CriteriaGrader):
+    """Criteria that may not apply, as rules may not."""
+
+    may_not_apply = True
+
+
 async def graded(judge: Judge) -> Grade:
     """What the panel makes of the case's only criterion."""
-    grades: Sequence[Grade] = await CriteriaGrader().bind(GraderContext(judge=judge)).grade(CASE, TRANSCRIPT)
+    grades: Sequence[Grade] = await ConditionalCriteria().bind(GraderContext(judge=judge)).grade(CASE, TRANSCRIPT)
     return grades[0]
 
 
@@ -124,6 +131,37 @@ async def test_most_members_can_say_that_it_does_not_apply() -> None:
     assert isinstance(grade, Unscored)
     assert (grade.why, grade.reason) == (UnscoredReason.NOT_APPLICABLE, "no greeting is due")
     assert [each["value"] for each in grade.details["panel"]] == [None, None, 1.0]
+
+
+async def test_what_a_question_does_not_offer_is_no_vote() -> None:
+    panel = a_panel(NOT_HERE, NOT_HERE, YES)
+    part, _ = await CriteriaGrader().bind(GraderContext(judge=panel)).grade(CASE, TRANSCRIPT)
+    assert isinstance(part, Unscored)
+    assert part.why is UnscoredReason.ERROR
+    assert "the panel has no quorum: 1 of 3 ruled" in part.reason
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "value", "passed"),
+    [
+        (MAJORITY, [(0.6, True), (0.6, True), (0.9, False)], 0.6, True),
+        (MAJORITY, [(0.9, False), (0.8, None), (0.9, False)], 0.9, False),
+        (MEAN, [(0.6, True), (0.8, True)], 0.7, True),
+        (UNANIMOUS, [(0.9, True), (0.9, True), (0.9, False)], 0.9, False),
+        (MAJORITY, [(0.6, True), (0.9, False)], None, None),
+        (MAJORITY, [(0.6, None), (0.8, None), (0.9, None)], 0.8, True),
+    ],
+    ids=["most say pass", "one by the mark", "on both sides of the mark", "unanimous", "split", "nobody says"],
+)
+async def test_where_a_judges_own_pass_wins_what_most_members_say_decides(
+    rule: PanelRule, said: list[tuple[float, bool | None]], value: float | None, passed: bool | None
+) -> None:
+    replies = [{"score": score} | ({} if own is None else {"pass": own}) for score, own in said]
+    case = a_case(ReferenceAnswer(answers=("A bar.",)), world=World.LEGAL)
+    grader = ReferenceAnswerGrader().bind(GraderContext(judge=a_panel(*replies, rule=rule)))
+    (grade,) = await grader.grade(case, TRANSCRIPT)
+    assert getattr(grade, "value", None) == pytest.approx(value)
+    assert getattr(grade, "passed", None) is passed
 
 
 async def test_every_member_has_its_own_attempts() -> None:

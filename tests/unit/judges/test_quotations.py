@@ -135,3 +135,10 @@ def test_all_blocks_of_a_question_have_one_marker() -> None:
 )
 def test_every_line_stands_behind_a_bar(text: str, shown: str) -> None:
     assert prefix_lines(text) == shown
+
+
+def test_a_text_with_a_limit_of_its_own_is_not_cut_again() -> None:
+    texts = {"documents": "x" * 80_000, "answer": "y" * 80_000}
+    quoted = quote_blocks(texts, whole=("documents",))
+    assert "x" * 80_000 in quoted["documents"]
+    assert "⟦20000 of 80000 characters were cut out here⟧" in quoted["answer"]

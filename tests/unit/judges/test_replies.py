@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from howsure.errors import JudgeFailed
 from howsure.judges.base import JudgeReply, Question
-from howsure.judges.replies import ask_until_readable, read_check, read_rating, read_share
+from howsure.judges.replies import FINISH, ask_until_readable, read_check, read_rating, read_share
 from howsure.judges.rulings import Check, NotApplicable, Rating, RubricVerdicts, UnparsableReply
 from howsure.model.score import LIKERT, OPEN, UNIT, ZERO_TO_FIVE, Part, Scale
 from howsure.testing import ScriptedJudge, a_case, a_transcript
@@ -201,8 +201,6 @@ def test_a_four_is_read_in_every_shape_that_judges_write(content: Any) -> None:
         ({"score": "pass"}, "a 'yes' where a number is needed, 1 to 5"),
         ({"passed": True}, "a 'yes' where a number is needed, 1 to 5"),
         ({"verdict": "fail"}, "a 'no' where a number is needed, 1 to 5"),
-        ({"score": 5, "passed": False}, "the fields contradict each other: 5 and no"),
-        ({"score": 1, "passed": True}, "the fields contradict each other: 1 and yes"),
         ({"score": 4, "rating": 3}, "the fields contradict each other: 3 and 4"),
         ({"score": 4, "verdict": "pass", "passed": False}, "the fields contradict each other: 4 and no and yes"),
         ({"score": "N/A", "rating": 4}, "the reply says both that it does not apply and that it does"),
@@ -395,6 +393,35 @@ def test_what_else_the_judge_said_is_kept_by_its_own_keys() -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "stated"),
+    [
+        ({"score": 4, "passed": True}, True),
+        ({"score": 5, "verdict": "fail"}, False),
+        ({"score": 4}, None),
+        ('{"score": 4, "pass": true} {"score": 4, "pass": true}', True),
+    ],
+)
+def test_a_pass_beside_the_number_is_kept_apart_from_it(content: Any, stated: bool | None) -> None:
+    assert rating(content).stated_pass is stated
+
+
+def test_two_objects_that_say_pass_and_fail_contradict_each_other() -> None:
+    with pytest.raises(UnparsableReply, match="it says both pass and fail"):
+        read_rating('{"score": 4, "pass": true} {"score": 4, "pass": false}', LIKERT)
+
+
+async def test_a_reply_that_was_cut_off_says_so() -> None:
+    class Judge:
+        name = "short"
+
+        async def ask(self, question: Question) -> JudgeReply:
+            return JudgeReply(content='{"score": 4, "explanation": "The', details={FINISH: "length"})
+
+    with pytest.raises(JudgeFailed, match=r"attempt 1: .+ \(the reply was cut off at its token limit\): “"):
+        await ask_until_readable(Judge(), QUESTION, read_check)
+
+
+@pytest.mark.parametrize(
     ("said", "evidence"),
     [
         ("turn 2", ("turn 2",)),
@@ -560,10 +587,9 @@ def verdicts(content: Any) -> RubricVerdicts:
         ({"verdicts": [{"text": "a", "passed": False}]}, 0.0),
         ({"result": {"verdicts": [{"text": "a", "met": True}]}}, 1.0),
         ({"criteria": [{"criterion": "a", "score": 1}, {"criterion": "b", "score": 0}]}, 0.5),
-        ({"verdicts": [{"text": "a", "verdict": "N/A"}, {"text": "b", "verdict": True}]}, 1.0),
     ],
 )
-def test_the_value_is_the_share_of_the_applicable_verdicts_that_passed(content: Any, value: float) -> None:
+def test_the_value_is_the_share_of_the_verdicts_that_passed(content: Any, value: float) -> None:
     assert verdicts(content).value == value
 
 
@@ -596,6 +622,11 @@ def test_a_plain_share_is_taken_too(content: Any, value: float) -> None:
         ),
         ([{"text": "a", "verdict": "maybe"}], "no value among the fields 'text', 'verdict'"),
         ([{"text": "a", "score": 0.5}], "0.5 where a whole number is needed, 0 to 1"),
+        ([{"text": "a", "score": 0, "passed": True}], "the fields contradict each other: 0 and yes"),
+        (
+            [{"text": "a", "verdict": "N/A"}, {"text": "b", "verdict": True}],
+            "the reply says of one of its own criteria that it does not apply",
+        ),
         ({"verdicts": []}, "no value among the fields 'verdicts'"),
         ({"score": 7}, "7 is not on the scale 0 to 1"),
         (
@@ -611,6 +642,6 @@ def test_verdicts_that_cannot_be_counted_are_a_failure(content: Any, said: str) 
     assert str(failure.value) == said
 
 
-@pytest.mark.parametrize("content", ["N/A", {"score": "n/a"}, [{"text": "a", "verdict": "not applicable"}]])
+@pytest.mark.parametrize("content", ["N/A", {"score": "n/a"}])
 def test_nothing_applicable_is_not_applicable(content: Any) -> None:
     assert isinstance(read_share(content), NotApplicable)

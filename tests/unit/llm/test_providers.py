@@ -224,7 +224,9 @@ YES = (
             ModelReply(
                 text="Yes.",
                 model="gemini-2.5-pro",
-                usage=Usage(prompt_tokens=105, completion_tokens=20, cached_tokens=40, thinking_tokens=30),
+                usage=Usage(
+                    prompt_tokens=105, completion_tokens=20, cached_tokens=40, thinking_tokens=30, tool_prompt_tokens=5
+                ),
                 logprobs=(
                     TokenLogprob("Yes", -0.1, (TokenAlternative("Yes", -0.1), TokenAlternative("No", -2.5))),
                     TokenLogprob(".", -0.02, ()),

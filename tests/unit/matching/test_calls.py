@@ -90,9 +90,40 @@ def test_exact_goes_message_by_message_and_calls_in_one_message_have_no_order(
     assert compare_calls(expected(wanted, EXACT, grouped=True), messages(made)).passed is passed
 
 
-def test_calls_without_a_message_number_are_messages_of_their_own() -> None:
-    assert compare_calls(expected("a1 b2", EXACT), messages("a1|b2")).passed
-    assert not compare_calls(expected("a1 b2", EXACT), messages("a1 b2")).passed
+@pytest.mark.parametrize(
+    ("made", "value"),
+    [("a1|b2", 1), ("a1 b2", 1), ("b2 a1", 1 / 3), ("b2|a1", 1 / 3), ("a1 b2 c3", 2 / 3), ("a1", 0.5)],
+)
+def test_without_message_numbers_exact_compares_the_calls_in_order_however_they_were_grouped(
+    made: str, value: float
+) -> None:
+    assert compare_calls(expected("a1 b2", EXACT), messages(made)).value == pytest.approx(value)
+
+
+def test_beside_numbered_calls_one_without_a_number_is_a_message_of_its_own() -> None:
+    calls = (
+        ExpectedCall(name="a", message=1),
+        ExpectedCall(name="b", message=1),
+        ExpectedCall(name="c"),
+    )
+    exact = ToolCalls(expected=calls, match=Matching(mode=EXACT))
+    assert compare_calls(exact, messages("b a|c")).passed
+    assert not compare_calls(exact, messages("a b c")).passed
+
+
+@pytest.mark.parametrize(
+    ("wanted", "made", "reasons"),
+    [
+        ("a1|a1|a1", "a1|a1", ("`a` was called 2 of 3 times",)),
+        ("a1|a1|a1", "a1", ("`a` was called 1 of 3 times",)),
+        ("a1|a1", "b1", ("`a` was not called",)),
+        ("a1|a2", "a1", ("`a` was called 1 of 2 times",)),
+    ],
+)
+def test_a_call_that_was_made_too_rarely_is_not_said_to_be_missing(
+    wanted: str, made: str, reasons: tuple[str, ...]
+) -> None:
+    assert compare_calls(expected(wanted, SUPERSET), messages(made)).reasons == reasons
 
 
 @pytest.mark.parametrize("mode", [IN_ORDER, ANY_ORDER, SUPERSET, SUBSET])
@@ -190,7 +221,7 @@ def test_selection_arguments_and_order_are_reported_apart(
             "a1|b2",
             "b2|a1",
             EXACT,
-            ["`b`: called, but not in the expected place (message by message)"],
+            ["`b`: called, but not in the expected order"],
             ["b"],
             ["b"],
         ),

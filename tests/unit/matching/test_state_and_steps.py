@@ -161,6 +161,25 @@ def test_steps_that_do_not_count_are_left_out_on_both_sides() -> None:
     assert compare_steps(trajectory("Billing pay", exact, only=("agent:Billing",)), steps("x Billing")).passed
 
 
+@pytest.mark.parametrize("mode", MatchMode)
+@pytest.mark.parametrize("wanted", ["Shop look Shop look", "Shop look look"], ids=["each turn", "once"])
+def test_an_agent_of_several_turns_may_be_listed_in_each_or_once(wanted: str, mode: MatchMode) -> None:
+    assert compare_steps(trajectory(wanted, mode), steps("Shop look Shop look")).passed
+
+
+def test_an_agent_that_came_back_must_have_come_back() -> None:
+    came_back = trajectory("Shop Billing Shop", MatchMode.EXACT)
+    assert compare_steps(came_back, steps("Shop Billing Shop")).passed
+    assert not compare_steps(came_back, steps("Shop Shop Billing")).passed
+
+
+def test_a_step_that_was_taken_too_rarely_is_not_said_to_be_missing() -> None:
+    assert compare_steps(trajectory("Shop look Shop look"), steps("Shop look")).reasons == (
+        "`Shop` took part 1 of 2 times",
+        "`look` took part 1 of 2 times",
+    )
+
+
 def test_reasons_name_the_step() -> None:
     found = compare_steps(trajectory("Greeting Billing pay"), steps("Billing Greeting"))
     assert found.reasons == ("`Billing` took part, but not in the expected place", "`pay` did not take part")

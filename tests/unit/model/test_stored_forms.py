@@ -26,8 +26,10 @@ from howsure.model import (
     calibration,
     case,
     comparison,
+    dataset_policy,
     document,
     expectation,
+    flag,
     job,
     label,
     llm_settings,
@@ -248,8 +250,9 @@ def test_a_moment_is_the_same_in_any_zone(moment: str) -> None:
 
 
 MODULES: tuple[ModuleType, ...] = (
-    access_scope, agent, calibration, case, comparison, document, errors, expectation, job, label, llm_settings, result,
-    rubric, run, run_history, run_request, score, simulation, summary, transcript, triage, verdict,
+    access_scope, agent, calibration, case, comparison, dataset_policy, document, errors, expectation, flag, job,
+    label, llm_settings, result, rubric, run, run_history, run_request, score, simulation, summary, transcript, triage,
+    verdict,
 )  # fmt: skip
 WORDS: list[type[Struct]] = [
     word

@@ -164,6 +164,33 @@ def test_the_normalisation_that_was_used_is_written_down() -> None:
     assert decided(World.PLAIN, [weighted(0.6, 0.75)], MIN_MAX).verdict is Verdict.PASSED
 
 
+@pytest.mark.parametrize("world", [World.LEGAL, World.PLAIN])
+def test_min_max_is_for_the_sum_and_not_for_its_criteria(world: str) -> None:
+    """The criteria have the name of the sum: taken for sums, they ended every run that had a rubric."""
+    part = scored("weighted_criteria", 0, 1.0, Part(id="a", text="A", weight=1.0))
+    decision = decided(world, [part, weighted(0.6, 0.75)], MIN_MAX)
+    assert decision.grades[0] == part
+    assert (getattr(decision.grades[1], "value", None), decision.verdict) == (0.75, Verdict.PASSED)
+
+
+@pytest.mark.parametrize(
+    ("value", "stated", "verdict", "reason"),
+    [
+        (0.6, True, Verdict.PASSED, "reference_answer 0.60 < 0.70, and the judge says pass"),
+        (0.9, False, Verdict.FAILED, "reference_answer 0.90 ≥ 0.70, and the judge says fail"),
+        (0.9, True, Verdict.PASSED, "reference_answer 0.90 ≥ 0.70"),
+        (0.6, False, Verdict.FAILED, "reference_answer 0.60 < 0.70"),
+    ],
+)
+def test_where_the_judges_own_pass_wins_the_value_stays_and_the_reason_says_so(
+    value: float, stated: bool, verdict: Verdict, reason: str
+) -> None:
+    grade = Score(name="reference_answer", value=value, pass_mark=0.7, stated_pass=stated)
+    decision = decided(World.LEGAL, [grade])
+    assert (decision.verdict, decision.reasons) == (verdict, (reason,))
+    assert decision.grades == (grade,)
+
+
 def test_parts_of_a_weighted_sum_do_not_gate() -> None:
     part = scored("weighted_criteria", 0, 1.0, Part(id="a", text="A", weight=1.0))
     assert decided(World.LEGAL, [part, weighted(0.8, 0.8)]).verdict is Verdict.PASSED
@@ -293,7 +320,6 @@ def test_hard_fails_come_first_then_marks_then_the_composite(grades: list[Grade]
         (evals(Empathy=2), PREP, 2.0),
         (evals(5), PREP, 5.0),
         (evals(1), STRICT, 1.0),
-        (evals(5, Empathy=UnscoredReason.NOT_APPLICABLE, Task=4), PREP, (4 * 0.20 + 5 * 0.75) / 0.95),
     ],
 )
 def test_the_composite_is_weighed_over_the_evals_present(grades: list[Grade], profile: Profile, value: float) -> None:
@@ -337,7 +363,11 @@ def test_a_sum_of_exactly_the_mark_reaches_it() -> None:
             ("needs a judge: RelevanceExplain, FluencyExplain",),
         ),
         ([], Verdict.SKIPPED, ("nothing to decide",)),
-        (evals(Relevance=UnscoredReason.NOT_APPLICABLE), Verdict.SKIPPED, ("nothing to decide",)),
+        (
+            evals(5, Relevance=UnscoredReason.NOT_APPLICABLE),
+            Verdict.ERRORED,
+            ("composite could not be graded: no value for RelevanceExplain",),
+        ),
         ([*evals(Relevance=UnscoredReason.NO_JUDGE), contract(0)], Verdict.FAILED, None),
     ],
 )

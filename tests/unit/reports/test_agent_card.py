@@ -58,7 +58,7 @@ def test_every_rate_of_its_history_has_an_interval() -> None:
         "| 2026-11-15 09:31 | 3f2a9c1b support-v1 on refund policy | refund_policy.json (golden, 12 cases) | 12 |"
         in text
     )
-    assert "| 70.0 % [40–89] n 10 | 1 | recorded:judge.jsonl |" in text
+    assert "| 70.0 % [40–89] of 10 decided; 64–73 % of all 11 | 1 | recorded:judge.jsonl |" in text
     assert "| tool_usage_accuracy | 70.0 % [40–89] n 10 |" in text
     assert "| response_correctness | mean 4.1 n 10 |" in text
 

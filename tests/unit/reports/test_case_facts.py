@@ -33,12 +33,12 @@ from howsure.model.expectation import (
     WeightedCriteria,
 )
 from howsure.model.result import Failure, Result
-from howsure.model.score import Score
+from howsure.model.score import Part, Score
 from howsure.model.simulation import Ending, Fault, MistakeKind, Party, Simulation, UserMistake
 from howsure.model.summary import Summary
-from howsure.model.transcript import Message, Role, Transcript
+from howsure.model.transcript import Message, Role, SentRequest, Transcript
 from howsure.model.verdict import Verdict
-from howsure.reports.case_facts import conversation, expectation_texts, fault_text, simulation_facts
+from howsure.reports.case_facts import conversation, expectation_texts, fault_text, given_facts, simulation_facts
 from howsure.reports.evaluations import evaluation_result, evaluation_run
 from howsure.reports.html import write_page
 from howsure.reports.html.case_data import case_block
@@ -223,9 +223,9 @@ def test_the_terminal_shows_the_run_and_the_case() -> None:
     assert "Answerable for the scenarios that did not pass: simulator 1." in text
     assert "simulated: offline" in text
     detail = printed(case_report(a_talk()))
-    assert "ended  gave up: refused twice (user played by offline)" in detail
-    assert "simulator  turn 2: nobody gave an order B-7 (“It is B-7.”)" in detail
-    assert "answerable  simulator: the simulated user spoiled it" in detail
+    assert "ended: gave up: refused twice (user played by offline)" in detail
+    assert "simulator: turn 2: nobody gave an order B-7 (“It is B-7.”)" in detail
+    assert "answerable: simulator: the simulated user spoiled it" in detail
     assert "answerable" not in printed(case_report(a_result()))
 
 
@@ -257,12 +257,43 @@ def test_a_block_of_a_page_has_the_persona_and_how_it_went() -> None:
     given = case_block(a_talk())["given"]
     assert [entry["title"] for entry in given] == [
         "persona, up to 4 turns",
+        "goal",
+        "knows",
+        "plan",
         "ended",
         "simulator",
         "simulator",
         "answerable",
     ]
     assert given[0]["text"] == "In a hurry"
+
+
+SENT = SentRequest(
+    messages=(Message(role=Role.SYSTEM, content="Be kind."), Message(role=Role.USER, content="A or B?")),
+    model="openai:mini",
+    settings={"temperature": 0.2, "seed": 7},
+)
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        (SENT, "openai:mini: temperature 0.2, seed 7\nsystem: Be kind.\nuser: A or B?"),
+        (SentRequest(messages=(), body='{"q":"A or B?"}'), '{"q":"A or B?"}'),
+    ],
+    ids=["chat", "a body of its own"],
+)
+def test_what_was_sent_is_shown_as_it_was(sent: SentRequest, text: str) -> None:
+    result = a_result(transcript=replace(a_transcript("A"), sent=sent))
+    assert given_facts(result) == [("sent", text)]
+
+
+def test_criteria_without_grades_are_listed_with_weights_and_references() -> None:
+    weighted = WeightedCriteria(criteria=(Criterion(id="c", text="Names Friday", weight=-8),), references=("Friday",))
+    case = a_case(weighted)
+    assert expectation_texts(case, ()) == [("criteria", "-8: Names Friday\nreference: Friday")]
+    graded = (Score(name="weighted_criteria", value=1, part=Part(id="c", text="Names Friday")),)
+    assert expectation_texts(case, graded) == [("criteria", "reference: Friday")]
 
 
 def shown(result: Result) -> dict[str, Any]:

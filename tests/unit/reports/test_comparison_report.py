@@ -38,11 +38,12 @@ def test_it_tells_the_answer_the_flips_and_every_difference() -> None:
         "    rule R2 removed: Be kind",
         "! The judge differs: offline and openai:x: a difference may be the judge's.",
         "1 case got worse",
-        "  q7  passed → failed  choice, rubric:R1",
+        "case  first   second  turned with it",
+        "q7    passed  failed  choice, rubric:R1",
         "2 cases got better",
-        "  q2  0 of 3 passed → 2 of 3 passed",
+        "q2    0 of 3 passed  2 of 3 passed",
         "1 case flaky: the repeats do not agree",
-        "  q2  after  2 of 3 passed  agent disagrees",
+        "q2    after  2 of 3 passed  agent",
         "All but the pass rate allow for 2 questions asked of the same data (Holm).",
     ):
         assert expected in lines, expected
@@ -62,11 +63,11 @@ def test_each_difference_has_its_line(name: str, cells: list[str]) -> None:
     assert line.removeprefix(name).split() == cells
 
 
-def test_a_narrow_terminal_keeps_each_difference_on_its_line() -> None:
-    shown = printed(comparison(), width=80)
-    (line,) = [line for line in shown.splitlines() if line.startswith("RelevanceExplain")]
-    assert line.split() == ["RelevanceExplain", "60", "3.5", "3.25", "−0.25", "−0.6", "to", "+0.1", "cannot", "tell"]
-    assert all(len(line) <= 80 for line in shown.splitlines())
+def test_a_narrow_terminal_breaks_no_name_and_keeps_p() -> None:
+    shown = printed(comparison(), width=70).splitlines()
+    place = next(place for place, line in enumerate(shown) if line.startswith("RelevanceExplain"))
+    assert shown[place].strip() == "RelevanceExplain"
+    assert shown[place + 1].split() == ["60", "3.5", "3.25", "−0.25", "−0.6", "to", "+0.1", "0.400", "cannot", "tell"]
 
 
 def test_hostile_names_are_shown_and_not_obeyed() -> None:
@@ -80,7 +81,8 @@ def test_hostile_names_are_shown_and_not_obeyed() -> None:
 def test_without_unicode_it_is_plain_ascii() -> None:
     shown = printed(comparison(), encoding="ascii")
     assert shown.isascii()
-    assert "passed -> failed" in shown
+    assert "passed  failed" in shown
+    assert "+15.0 points, likely +4.1 to +26.2" in shown
 
 
 def test_many_slices_are_cut_to_those_that_tell_something() -> None:
@@ -132,17 +134,18 @@ def test_the_document_has_the_flips_before_the_differences() -> None:
         "## 1 case got worse",
         "## 2 cases got better",
         "## Differences",
-        "## 1 flaky case",
+        "## 1 case flaky: the repeats do not agree",
     ]
     assert text.splitlines()[2].startswith("**after is better than before: 85.0 % of 60 paired cases passed")
     assert "> The judge differs: offline and openai:x" in text
     assert "- rule R2 removed: Be kind" in text
     assert "| q7 | passed | failed | choice, rubric:R1 |" in text
     assert "| q2 | 0 of 3 passed | 2 of 3 passed |  |" in text
-    assert "| pass rate | 60 | 70.0 % | 85.0 % | +15.0 points | +4.1 to +26.2 | 0.012 | better |" in text
-    assert "| tag returns | 60 | 70.0 % | 85.0 % | −30.0 points | −50.0 to −10.0 | &lt;0.001 | worse |" in text
+    assert "| pass rate | 60 | 70.0 % | 85.0 % | +15.0 | +4.1 to +26.2 | 0.012 | better |" in text
+    assert "| tag returns | 60 | 70.0 % | 85.0 % | −30.0 | −50.0 to −10.0 | &lt;0.001 | worse |" in text
     assert "| q2 | after | 2 of 3 passed | agent |" in text
-    assert "- 5 cases could not be compared: 2 only on the first side, 3 errored on the second side" in text
+    assert "\n5 cases could not be compared: 2 only on the first side, 3 errored on the second side.\n" in text
+    assert ", paired by case: 60\n- differences up to 5% of a scale count as none\n" in text
 
 
 def test_foreign_text_cannot_become_markup() -> None:
@@ -159,8 +162,8 @@ def test_long_lists_are_cut_and_said_to_be() -> None:
     many = tuple(replace(FLIPS[0], case_id=f"q{n}") for n in range(230))
     rubric = replace(RUBRIC, changes_left_out=12)
     text = comparison_markdown(comparison(compared(flips=many, unlike=(rubric,)), left_out=("that",)))
-    assert "30 more are not shown here; a `.json` file has all." in text
-    assert "- and 12 more" in text
+    assert "\nand 30 more (--json shows all)\n" in text
+    assert "- and 12 more (--json shows all)" in text
     assert "Not compared: that." in text
 
 

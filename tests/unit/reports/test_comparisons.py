@@ -198,14 +198,17 @@ def screen_of(*flags: VarianceComponents, **fields: object) -> str:
 
 def test_the_screen_shows_it_below_the_flaky_cases() -> None:
     text = screen_of(noise(0.75, 0.25))
-    assert "after  quality: 75 % of the noise is the agent's" in text
+    assert "  after: quality: 75 % of the noise is the agent's" in text
     assert text.index("1 case flaky") < text.index("Whose noise it is")
     assert "Whose noise" not in screen_of()
 
 
 def test_markdown_and_json_have_it_too() -> None:
     made = comparison(compared(noise=(noise(0.75, 0.25),)))
-    assert "## Whose noise\n\n- after: quality: 75 %" in comparison_markdown(made)
+    assert (
+        "## Whose noise it is, where cases were repeated and judges asked several times\n\n- after: quality: 75 %"
+        in comparison_markdown(made)
+    )
     assert json.loads(json.dumps(comparison_shape(made)))["comparisons"][0]["noise"] == [
         {
             "grader": "quality",

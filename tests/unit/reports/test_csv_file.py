@@ -32,9 +32,10 @@ async def test_the_table_is_as_it_was() -> None:
 async def test_every_result_has_every_column() -> None:
     lines = list(csv.reader(StringIO(await written(refund_results()))))
     graders = ["tool_usage_accuracy", "response_correctness", "token_usage", "latency_metrics"]
-    after = ["error", "question", "answer", "tags", "duration_ms", "prompt_tokens", "completion_tokens", "cost_usd"]
+    tokens = ["prompt_tokens", "completion_tokens", "cost_usd"]
+    after = ["error", "question", "answer", "tags", "flags", "file", "duration_ms", *tokens]
     assert lines[0] == ["case_id", "candidate", "repeat", "verdict", "reasons", *graders, *after]
-    assert {len(line) for line in lines} == {17}
+    assert {len(line) for line in lines} == {19}
 
 
 async def test_what_was_not_measured_is_empty_and_what_broke_says_so() -> None:
@@ -88,7 +89,7 @@ async def test_foreign_text_is_guarded_wherever_it_stands_and_read_back_whole() 
 
 
 async def test_an_empty_run_has_its_headings() -> None:
-    after = "error,question,answer,tags,duration_ms,prompt_tokens,completion_tokens,cost_usd"
+    after = "error,question,answer,tags,flags,file,duration_ms,prompt_tokens,completion_tokens,cost_usd"
     assert await written([]) == f"case_id,candidate,repeat,verdict,reasons,{after}\n"
 
 

@@ -17,8 +17,10 @@ from howsure.reports.figures import Rate, format_number, format_on_scale, iso_ut
         (Rate(12, 12), "100.0 % [76–100] n 12"),
         (Rate(0, 3), "0.0 % [0–56] n 3"),
         (Rate(0, 0), "–"),
+        (Rate(3, 3, 7), "100.0 % [44–100] of 3 decided; 30–100 % of all 10"),
+        (Rate(0, 0, 7), "–"),
     ],
-    ids=["some", "all", "none", "nothing judged is a dash, not 0 %"],
+    ids=["some", "all", "none", "nothing judged is a dash, not 0 %", "some errored", "all errored"],
 )
 def test_a_rate_is_said_with_its_interval_and_its_count(rate: Rate, said: str) -> None:
     assert str(rate) == said

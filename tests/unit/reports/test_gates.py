@@ -64,10 +64,12 @@ def test_all_gates_in_one_sentence(gates: tuple[GateRuling, ...], outcome: GateO
 
 @pytest.mark.parametrize("report", [run_report, gate_report])
 def test_the_terminal_has_a_line_and_a_sentence_for_each(report: Any) -> None:
-    shown = printed(report(a_summary(HELD, FAILED, OPEN)))
-    assert "● held  errors <= 1%\n    0 of 12 attempts errored." in shown
-    assert "■ failed  pass_rate >= 0.9\n    Too <low>." in shown
-    assert "▲ inconclusive  p95_latency <= 3s (juno)\n    Too few." in shown
+    wide = printed(report(a_summary(HELD, FAILED, OPEN)))
+    assert "● held  errors <= 1%                      0 of 12 attempts errored." in wide
+    shown = printed(report(a_summary(HELD, FAILED, OPEN)), width=60)
+    assert "● held  errors <= 1%\n  0 of 12 attempts errored." in shown
+    assert "■ failed  pass_rate >= 0.9\n  Too <low>." in shown
+    assert "▲ inconclusive  p95_latency <= 3s (juno)\n  Too few." in shown
 
 
 def test_without_gates_no_report_mentions_them() -> None:
@@ -96,7 +98,7 @@ async def test_markdown_has_a_table_of_them() -> None:
     out = StringIO()
     await write_markdown(a_summary(HELD, FAILED), stream([]), out)
     assert "## Gates\n\n1 of 2 gates failed." in out.getvalue()
-    assert "■ failed | Too &lt;low&gt;. |" in out.getvalue()
+    assert "| ■ failed pass_rate &gt;= 0.9 | Too &lt;low&gt;. |" in out.getvalue()
 
 
 async def test_the_page_has_them_first_and_as_text() -> None:

@@ -83,13 +83,23 @@ def test_one_line_a_result_and_one_column_a_grader() -> None:
         "question": ["Hi?", "Hello"],
         "answer": ["Go", None],
         "tags": ["x, y", ""],
+        "flags": ["", ""],
         "duration_ms": [12.5, 0.0],
         "prompt_tokens": [7, None],
         "completion_tokens": [None, None],
         "cost_usd": [0.5, None],
+        "file": ["house.jsonl", "house.jsonl"],
         "criteria": [0.5, None],
         "verdict (grader)": [3.0, None],
     }
+
+
+def test_labels_are_columns_and_those_that_are_taken_say_so() -> None:
+    labels = {"agent": "shop", "repeat": "1"}
+    first, second = RESULTS
+    columns = result_columns(summary(), (replace(first, case=replace(first.case, labels=labels)), second))
+    assert columns["agent"] == ["shop", None]
+    assert columns["repeat (label)"] == ["1", None]
 
 
 def test_one_line_a_grade() -> None:
@@ -106,7 +116,7 @@ def test_one_line_a_grade() -> None:
 @pytest.mark.parametrize("library", ["pandas", "polars", ""])
 def test_tables_hold_every_line_also_of_nothing(library: str) -> None:
     table = data_frame(result_columns(summary(), RESULTS), library)
-    assert table.shape == (2, 16)
+    assert table.shape == (2, 18)
     assert data_frame(grade_columns(RESULTS), library).shape == (4, 12)
     assert len(data_frame(result_columns(summary(), ()), library)) == 0
     assert len(data_frame(grade_columns(()), library)) == 0

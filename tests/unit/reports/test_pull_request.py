@@ -14,6 +14,7 @@ from howsure.model.comparison import CaseFlip, Conclusion
 from howsure.model.result import Result
 from howsure.model.summary import GateOutcome, GateRuling, GraderSummary
 from howsure.model.verdict import Verdict
+from howsure.reports.document import Table
 from howsure.reports.pull_request import COMMENT_LIMIT, MAX_BYTES, BoundedPage, pull_request, write_pull_request
 from howsure.testing import a_case, a_transcript
 from unit.reports.comparisons import FAILED, FLIPS, PASSED, compared, comparison, difference
@@ -145,7 +146,7 @@ def test_a_room_takes_what_fits_and_nothing_else() -> None:
     assert not room.take("x" * 9)
     assert room.take("y" * 6)
     assert room.text == "äääää\n\nyyyyyy\n"
-    assert BoundedPage(100).take_table(("a",), [["x"]] * 50, 0.5) == 6
+    assert BoundedPage(100).take_table(Table(("a",), [("x",)] * 50), 0.5) == 6
 
 
 OUTSIDE = re.compile(r"^(`{3,})\w*\n.*?^\1$", re.MULTILINE | re.DOTALL)

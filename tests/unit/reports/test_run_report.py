@@ -74,7 +74,7 @@ def test_the_counts_always_add_up_and_show_all_five() -> None:
 def test_a_stream_that_holds_only_ascii_gets_a_whole_report() -> None:
     text = in_ascii(report(refund_results()))
     assert "o 7 passed + x 3 failed + ! 1 errored + - 1 skipped + . 0 pending = 12" in text
-    assert "70.0 % [40-89] n 10" in text
+    assert "70.0 % [40-89] of 10 decided; 64-73 % of all 11" in text
     assert ">= 1" in text
 
 
@@ -164,17 +164,17 @@ def test_a_case_says_what_surrounded_it_and_what_its_tools_gave() -> None:
     case = a_case(input=SingleTurn(message="Pay 7", context="The till is closed."))
     result = a_result(Verdict.FAILED, case=case, transcript=Transcript(answer="", messages=talk, state={"paid": False}))
     text = printed(case_report(result))
-    assert "context: The till is closed." in text
-    assert "billing     One moment.\n            → lookup(id=7)  ← no response\n" in text
+    assert "  context: The till is closed." in text
+    assert 'billing     One moment.\n            → lookup(id="7")  ← no response\n' in text
     assert "← failed no funds" in text
-    assert 'final state  {"paid":false}' in text
+    assert 'final state: {"paid":false}' in text
 
 
 def test_a_scenario_shows_its_persona_and_an_absent_grade_its_reason() -> None:
     case = a_case(input=Scenario(persona="In a hurry", initial_message="Hi", max_turns=3))
     waits = Unscored(name="fluency", why=UnscoredReason.NO_JUDGE, reason="needs a judge")
     text = printed(case_report(a_result(Verdict.SKIPPED, case=case, grades=(waits,))))
-    assert "persona (up to 3 turns): In a hurry" in text
+    assert "  persona, up to 3 turns: In a hurry" in text
     assert "no judge: needs a judge" in text
 
 

@@ -48,38 +48,38 @@ def test_the_terminal_shows_causes_by_priority_then_divergence_then_what_is_shar
         "9 results: 6 passed, 2 failed, 1 errored. Answerable: agent 1, judge 1,",
         "retrieval 1.",
         "",
-        "P1  Mend the evaluation first: these results say nothing about the agent",
+        "P1: Mend the evaluation first: these results say nothing about the agent",
         "",
-        "  judge  The judge could not be read  1 result",
-        "    c  certain",
-        "      `criteria` has no value: no value in the reply",
-        "    → Try the judge again, or take another one.",
+        "The judge could not be read (judge, 1 result)",
+        "Try the judge again, or take another one.",
+        "case  how sure  why",
+        "c     certain   `criteria` has no value: no value in the reply",
         "",
-        "P2  Then the agent",
+        "P2: Then the agent",
         "",
-        "  agent  A criterion was not met  1 result",
-        "    a Rude  possible",
-        "      not met: “Is polite”: Calls names.",
-        "    → Read the reasons; change the prompt, or the criterion.",
+        "A criterion was not met (agent, 1 result)",
+        "Read the reasons; change the prompt, or the criterion.",
+        "case      how sure  why",
+        "a (Rude)  possible  not met: “Is polite”: Calls names.",
         "",
-        "P3  Then what it searches",
+        "P3: Then what it searches",
         "",
-        "  retrieval  The search found nothing  1 result",
-        "    b  likely",
-        "      the search `search_help` found nothing: Shouts.",
-        "    → Look at the index, its contents and how it is asked.",
+        "The search found nothing (retrieval, 1 result)",
+        "Look at the index, its contents and how it is asked.",
+        "case  how sure  why",
+        "b     likely    the search `search_help` found nothing: Shouts.",
         "",
-        "Divergence  Criteria fail, every rule holds  1 result",
-        "    a Rude  agent",
-        "      Is polite",
-        "    → Are the criteria too strict? Read the answer: where it is good, change the",
-        "    criterion.",
+        "Divergence: criteria fail, every rule holds",
+        "Are the criteria too strict? Read the answer: where it is good, change the",
+        "criterion.",
+        "case      answerable  failed",
+        "a (Rude)  agent       Is polite",
         "",
-        "In common",
-        "  by criterion   Is polite  2",
-        "                 a, b",
+        "In common: by criterion",
+        "           results  answerable            cases",
+        "Is polite        2  agent 1, retrieval 1  a, b",
         "",
-        "No model was asked: the judge is offline.",
+        "! No model was asked: the judge is offline.",
     ]
 
 
@@ -97,21 +97,21 @@ WRITTEN = RootCauseReport(
 
 def test_a_written_report_names_its_writer_its_cases_and_what_was_left_out() -> None:
     shown = printed(three(WRITTEN))
-    assert "Root causes  written by openai:x\n  Two of three are rude.\n\n  agent  Rude\n    It shouts.\n" in shown
-    assert "    → Ask it not to.\n    cases: a, b\n" in shown
+    assert "Root causes\nWritten by openai:x (triage@1:0f3a).\nTwo of three are rude.\n" in shown
+    assert "\nRude (agent)\nIt shouts.\nFix: Ask it not to.\nCases: a, b\n" in shown
     assert "2 claims of the judge left out: cited cases that did not fail in this run, or" in shown
     assert "Root causes" not in printed(three(WRITTEN), written=False)
 
 
 def test_a_report_that_could_not_be_written_says_so() -> None:
     shown = printed(three(RootCauseReport(judge="openai:x", note="There is no written report: overloaded")))
-    assert "written by openai:x\n  There is no written report: overloaded" in shown
+    assert "Written by openai:x.\n! There is no written report: overloaded" in shown
 
 
 def test_very_many_results_are_counted_not_shown() -> None:
     many = a_triage(*(result(criterion(f"x{n}", False), id=f"c{n}") for n in range(30)))
     shown = printed(many)
-    assert "… and 22 more (--json lists all)" in shown
+    assert "and 22 more (--json lists all)" in shown
     assert shown.count("not met:") == 8
 
 
@@ -154,7 +154,7 @@ def test_markdown_has_every_case_in_tables_and_the_root_causes_first() -> None:
         "## In common: by grader",
         "## In common: by tool",
     ]
-    assert "| a (Rude) | possible | not met: “Is polite” | Calls names. |" in shown
+    assert "| a (Rude) | possible | not met: “Is polite”: Calls names. |" in shown
     assert "| Is polite | 2 | agent 1, retrieval 1 | a, b |" in shown
     assert "Written by openai:x (triage@1:0f3a)." in shown
     assert "> 2 claims of the judge left out" in shown

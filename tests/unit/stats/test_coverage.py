@@ -13,7 +13,8 @@ from howsure.stats.clusters import ClusterSums, Floats, cluster_rate
 from howsure.stats.estimates import clopper_pearson, estimate_mean, estimate_rate
 from howsure.stats.intervals import Interval, rate_interval, wilson
 from howsure.stats.paired_differences import mcnemar, paired_means, paired_rates, tango
-from howsure.stats.rate_correction import corrected_rate, label_table
+from howsure.stats.rate_correction import corrected_rate
+from label_tables import label_table
 
 pytestmark = [pytest.mark.slow, pytest.mark.thorough]
 

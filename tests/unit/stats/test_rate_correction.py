@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from howsure.stats.rate_correction import Correction, LabelTable, RateCorrection, corrected_rate, label_table
+from howsure.stats.rate_correction import Correction, LabelTable, RateCorrection, corrected_rate
 
 RATES = Correction.SENSITIVITY_SPECIFICITY
 #: Of 100 labelled cases people pass 60; the judge passes 54 of those, and 12 of the other 40.
@@ -18,12 +18,9 @@ def found(corrected: RateCorrection | None) -> RateCorrection:
     return corrected
 
 
-def test_the_table_of_two_lists() -> None:
-    labels = label_table([True, True, False, False, True], [True, False, True, False, True])
-    assert (labels.pass_pass, labels.pass_fail, labels.fail_pass, labels.fail_fail) == (2, 1, 1, 1)
-    assert (labels.n, labels.people_passed, labels.judge_passed) == (5, 3, 3)
-    with pytest.raises(ValueError, match="zip"):
-        label_table([True], [])
+def test_the_sums_of_a_table() -> None:
+    labels = LabelTable(pass_pass=2, pass_fail=1, fail_pass=4, fail_fail=1)
+    assert (labels.n, labels.people_passed, labels.judge_passed) == (8, 3, 6)
 
 
 def test_prediction_powered_by_hand() -> None:

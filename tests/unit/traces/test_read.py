@@ -332,6 +332,70 @@ def test_a_response_hung_on_tool_spans_without_event_ids_is_told_apart_by_what_i
     assert spent(*spans) == [(10, 2), (10, 3)]
 
 
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": "None"},
+        {"gen_ai.request.model": None},
+        {"gen_ai.request.model": "unknown", "gcp.vertex.agent.llm_request": "{}", "gcp.vertex.agent.llm_response": {}},
+        {"gen_ai.agent.name": "root"},
+    ],
+    ids=["None", "null", "unknown, with empty contents", "another attribute"],
+)
+def test_a_placeholder_without_request_response_and_tokens_is_no_call(attributes: dict[str, Any]) -> None:
+    spans = [model_span("call_llm", "1", **attributes), model_span("call_llm", "2", **adk(10, 2))]
+    assert spent(*spans) == [(10, 2)]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {},
+        {"gen_ai.request.model": "gemini-2.5-flash"},
+        {"gen_ai.request.model": "None", "gcp.vertex.agent.llm_request": {"contents": []}},
+        {"gcp.vertex.agent.llm_response": '{"content": "Hi'},
+        {"input.value": "Hi"},
+        {"gen_ai.completion": "Hi"},
+    ],
+    ids=["nothing was recorded", "a model", "a request", "a broken response", "an input", "an output"],
+)
+def test_a_call_about_which_something_or_nothing_at_all_is_known_is_a_call(attributes: dict[str, Any]) -> None:
+    assert spent(model_span("call_llm", "1", **attributes)) == [(None, None)]
+
+
+def test_a_placeholder_around_a_call_does_not_hide_it() -> None:
+    inner = model_span("generate_content m", "2", "1", **usage(10, 2))
+    assert spent(model_span("call_llm", "1", **{"gen_ai.request.model": "None"}), inner) == [(10, 2)]
+
+
+@pytest.mark.parametrize(
+    ("on_model", "on_tool", "counts"),
+    [
+        ({}, {}, [(10, 2)]),
+        ({"gcp.vertex.agent.event_id": "e1"}, {"gcp.vertex.agent.event_id": "e1"}, [(10, 2)]),
+        ({"gcp.vertex.agent.event_id": "e1"}, {}, [(10, 2)]),
+        ({"gcp.vertex.agent.event_id": "e1"}, {"gcp.vertex.agent.event_id": "e2"}, [(10, 2), (10, 2)]),
+    ],
+    ids=["no events", "one event", "the event of one", "two events"],
+)
+def test_a_response_on_a_model_span_and_on_a_tool_span_is_one_call(
+    on_model: dict[str, Any], on_tool: dict[str, Any], counts: list[tuple[int, int]]
+) -> None:
+    spans = [
+        model_span("call_llm", "1", **adk(10, 2), **on_model),
+        model_span("execute_tool a", "2", **adk(10, 2), **on_tool),
+    ]
+    assert spent(*spans) == counts
+
+
+def test_tokens_with_a_model_on_a_tool_span_are_a_call_unless_a_call_is_inside() -> None:
+    model = {"gen_ai.request.model": "gemini-2.5-flash"}
+    tool = model_span("execute_tool a", "1", **usage(10, 2), **model)
+    assert spent(tool) == [(10, 2)]
+    assert spent(model_span("execute_tool a", "1", **usage(10, 2))) == []
+    assert spent(tool, model_span("call_llm", "2", "1", **usage(10, 2))) == [(10, 2)]
+
+
 def test_calls_come_in_order_of_time_and_know_their_agent() -> None:
     spans = [
         model_span("call_llm", "2", "a", (3 * S, 4 * S), **usage(2, 2)),
@@ -366,7 +430,7 @@ def test_the_time_of_tools_inside_a_call_is_not_the_models(
     [
         ({}, None),
         ({"gen_ai.usage.input_tokens": 1}, None),
-        ({"gcp.vertex.agent.llm_response": "{}"}, None),
+        ({"gen_ai.request.model": "m", "gcp.vertex.agent.llm_response": "{}"}, None),
         ({"gcp.vertex.agent.llm_response": '{"content": "cut of'}, None),
         ({"gcp.vertex.agent.llm_response": {"content": {}}}, 0),
         ({"output.value": "Hello"}, 0),

@@ -54,6 +54,9 @@ def test_nobody_is_at_fault_for_what_passed_or_was_left_out(verdict: Verdict) ->
         ("TargetFailed", "target 'function': ProxyError: 10.0.0.1", Party.ENVIRONMENT),
         ("TargetFailed", "target 'http': HTTP 429 Too Many Requests", Party.ENVIRONMENT),
         ("TargetFailed", "target 'command': no such file: bot.py", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'adk': 429 RESOURCE_EXHAUSTED. Quota exceeded", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'adk': ClientError: RESOURCE_EXHAUSTED", Party.ENVIRONMENT),
+        ("TargetFailed", "target 'function': RateLimitError: try later", Party.ENVIRONMENT),
         ("TargetFailed", "target 'function': ModuleNotFoundError: No module named 'passlib'", Party.AGENT),
         ("TargetFailed", "target 'function': KeyError: 'lossless'", Party.AGENT),
         ("TargetFailed", "target 'function': ValueError: gift certificate GC-1 is unknown", Party.AGENT),
@@ -190,6 +193,12 @@ def test_a_spoiled_conversation_that_errored_for_nothing_else_is_the_simulators(
     assert party(find_fault(ERRORED, talk(slips=(slip(),)))) is Party.SIMULATOR
     failed = [Failure(kind="TargetTimedOut", message="m")]
     assert party(find_fault(ERRORED, talk(slips=(slip(),)), (), failed)) is Party.AGENT
+
+
+def test_a_spoiled_conversation_comes_before_what_broke_in_its_grading() -> None:
+    failed = [Failure(kind="GraderFailed", message="m")]
+    unscored = [Unscored(name="criteria", why=UnscoredReason.ERROR, reason="the offline judge cannot tell")]
+    assert party(find_fault(ERRORED, talk(slips=(slip(),)), unscored, failed)) is Party.SIMULATOR
 
 
 def test_the_first_slip_that_spoils_is_the_one_that_is_named() -> None:

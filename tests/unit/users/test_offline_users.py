@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from howsure.model.case import Case, Fact, PlanStep, Scenario, Script
-from howsure.model.simulation import Ending
+from howsure.model.simulation import Ending, MistakeKind
 from howsure.model.transcript import Message, Role, ToolCall
 from howsure.users.base import UserExit, UserMessage
+from howsure.users.fidelity import find_mistakes
 from howsure.users.offline_users import OfflineUsers, tell_facts, user_phrases
 from howsure.users.stops import StopRules
 
@@ -147,6 +148,57 @@ async def test_a_condition_that_never_holds_is_never_said() -> None:
 )
 async def test_the_user_leaves_when_the_goal_seems_reached(goal: str, reply: str) -> None:
     assert (await play(scenario(goal=goal), [reply]))[1:] == [Ending.GOAL_REACHED]
+
+
+@pytest.mark.parametrize("goal", ["", "Get the money back"])
+@pytest.mark.parametrize(
+    "greeting",
+    [
+        "Hello! How can I help you?",
+        "Hi, I'm Ava. What can I do for you today?",
+        "How may I help you get your money back?",
+    ],
+)
+async def test_a_greeting_is_not_the_goal_and_the_user_says_again_what_it_is_about(goal: str, greeting: str) -> None:
+    heard = await play(scenario(goal=goal), [greeting])
+    opening = "My parcel is late, I want my money back."
+    assert heard[1] in (f"As I said: {opening}", f"It's about this: {opening}")
+
+
+async def test_an_agent_that_greets_again_is_left_with_a_cause() -> None:
+    agent = ["Hello! How can I help you?", "Welcome! How can I help you today?"]
+    assert (await play(scenario(goal="Get a refund"), agent))[2:] == [Ending.GAVE_UP]
+    said = [Message(role=Role.USER, content="My parcel is late, I want my money back.")]
+    said += [Message(role=Role.ASSISTANT, content=agent[0]), Message(role=Role.USER, content="As I said: it is late.")]
+    said += [Message(role=Role.ASSISTANT, content=agent[1])]
+    assert find_mistakes(scenario(goal="Get a refund"), said, Ending.GAVE_UP) == ()
+
+
+async def test_a_user_that_leaves_after_the_greeting_spoiled_the_conversation() -> None:
+    said = [Message(role=Role.USER, content="My parcel is late, I want my money back.")]
+    said += [Message(role=Role.ASSISTANT, content="Hello! How can I help you?")]
+    (mistake,) = find_mistakes(scenario(), said, Ending.GOAL_REACHED)
+    assert (mistake.kind, mistake.spoils) == (MistakeKind.STOPPED_EARLY, True)
+    said[1] = Message(role=Role.ASSISTANT, content="You get it back by Friday. Anything else?")
+    assert find_mistakes(scenario(), said, Ending.GOAL_REACHED) == ()
+
+
+async def test_directions_are_spoken_and_such_a_conversation_has_no_mistake() -> None:
+    plan = (
+        PlanStep(say="Ask how long the refund takes."),
+        PlanStep(say="say that you want the money.", when="the agent offers a voucher"),
+        PlanStep(say="Be polite."),
+    )
+    given_scenario = scenario(goal="Get the money back", plan=plan)
+    agent = ["I see.", "I can offer you a voucher.", "Your refund has been issued."]
+    heard = await play(given_scenario, agent)
+    assert heard[1:] == ["Can you tell me how long the refund takes?", "I want the money.", Ending.GOAL_REACHED]
+    said = [
+        Message(role=role, content=text)
+        for pair in zip(heard[:3], agent, strict=True)
+        for role, text in zip((Role.USER, Role.ASSISTANT), map(str, pair), strict=True)
+    ]
+    assert find_mistakes(given_scenario, said, Ending.GOAL_REACHED) == ()
 
 
 async def test_a_question_about_the_goal_is_not_the_goal() -> None:
@@ -297,7 +349,7 @@ def test_facts_are_told_word_for_word(facts: dict[str, str], language: str, expe
 @pytest.mark.parametrize("language", ["en", "de", "fr", "es"])
 def test_every_language_has_words_for_everything(language: str) -> None:
     words = user_phrases(language)
-    ways = (words.unknown, words.yes, words.no_person, words.what, words.go_on, words.press, words.tell)
+    ways = (words.unknown, words.yes, words.no_person, words.what, words.go_on, words.press, words.tell, words.again)
     assert all(way and all(way) for way in ways)
     assert all("{name}" in way and "{value}" in way for way in words.tell)
 

@@ -127,7 +127,7 @@ class _EvalSetReader:
         final = either_case(element, "final_session_state")
         return QuestionSource(
             file=self._file,
-            agent=str(either_case(session, "app_name") or ""),
+            app=str(either_case(session, "app_name") or ""),
             state=without_private_keys(state) if isinstance(state, dict) else {},
             final_state=without_private_keys(final) if isinstance(final, dict) else {},
         )

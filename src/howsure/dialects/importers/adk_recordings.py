@@ -46,12 +46,8 @@ def text_of(content: Any) -> str:
     return "\n".join(texts)
 
 
-def calls_in(content: Any) -> list[Json]:
-    return objects_in([either_case(part, "function_call") for part in parts_of(content)])
-
-
-def responses_in(content: Any) -> list[Json]:
-    return objects_in([either_case(part, "function_response") for part in parts_of(content)])
+def calls_in(content: Any, field: str = "function_call") -> list[Json]:
+    return objects_in([either_case(part, field) for part in parts_of(content)])
 
 
 def expected_calls(invocation: Json) -> tuple[ExpectedCall, ...] | None:
@@ -102,6 +98,7 @@ _COUNTS = (
     "candidates_token_count",
     "cached_content_token_count",
     "thoughts_token_count",
+    "tool_use_prompt_token_count",
     "total_token_count",
 )
 
@@ -204,7 +201,7 @@ def spans_of(events: Sequence[Json], session: str) -> list[Json]:
         if author == "user":
             trace.user_speaks()
             continue
-        calls, responses = calls_in(content), responses_in(content)
+        calls, responses = calls_in(content), calls_in(content, "function_response")
         if content is None and either_case(event, "usage_metadata") is None:
             continue
         trace.agent_acts(author)

@@ -65,10 +65,11 @@ class LoggedTurn(Struct, frozen=True, kw_only=True):
 
 
 class QuestionSource(Struct, frozen=True, kw_only=True):
-    """What is known about a question besides its turns."""
+    """What is known about a question besides its turns. `app` names what ran, which need not be the name of an
+    agent."""
 
     file: str = ""
-    agent: str = ""
+    app: str = ""
     state: Json = field(default_factory=dict)
     final_state: Json = field(default_factory=dict)
 
@@ -113,21 +114,24 @@ def question(
     id: str, turns: Sequence[LoggedTurn], source: QuestionSource, options: ImportOptions, scenario: Input | None = None
 ) -> Case:
     """One golden question. `scenario` is the input where that is not the turns one after the other."""
-    agent = options.agent or source.agent
+    agent = options.agent or source.app
     more = [turn.more for turn in turns]
     metadata: Json = {"source_file": source.file} if source.file else {}
+    metadata |= {"app_name": source.app} if source.app else {}
     metadata |= more[0] if len(more) == 1 else {"turns": more} if any(more) else {}
     metadata |= options.metadata
     reference, unknown = _reference(turns), _unknown(turns)
     expectations: list[Expectation] = []
-    if any(turn.calls is not None for turn in turns):
-        expectations.append(ToolCalls(expected=tuple(call for turn in turns for call in turn.calls or ())))
+    expected = tuple(call for turn in turns for call in turn.calls or ())
+    # Where it is not stated what a turn calls, an empty list would mean that it calls nothing.
+    if expected or (turns and all(turn.calls is not None for turn in turns)):
+        expectations.append(ToolCalls(expected=expected))
     if options.agent:
         expectations.append(Trajectory(steps=(options.agent,)))
     if source.final_state:
         expectations.append(FinalState(variables=source.final_state))
-    if agent:
-        expectations.append(AgentsInvolved(names=(agent,)))
+    if options.agent:
+        expectations.append(AgentsInvolved(names=(options.agent,)))
     return Case(
         id=id,
         input=scenario or Script(turns=tuple(turn.query for turn in turns)),

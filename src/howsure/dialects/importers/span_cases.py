@@ -163,7 +163,7 @@ def conversation_of_spans(spans: Sequence[Span], run_input: Any = None, run_outp
     logged = _with_final_answer(_with_tools(_by_user(logged, turns), trace.tool_uses), run_output)
     messages = transcript_messages(logged)
     tokens: dict[str, int | None] = {}
-    for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "thinking_tokens"):
+    for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "thinking_tokens", "tool_prompt_tokens"):
         counts = [getattr(call.usage, name) for call in trace.llm_calls if call.usage is not None]
         known = [count for count in counts if count is not None]
         tokens[name] = sum(known) if known else None

@@ -7,10 +7,12 @@ a profile sets one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 from msgspec import Struct, field
 
+from howsure.graders.base import GraderContext
 from howsure.model.case import Case, World
 from howsure.model.score import Direction, Grade, Scale, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
@@ -60,10 +62,14 @@ class TraceCache:
 
 
 class Measure:
-    """A grader that measures and does not judge."""
+    """A grader that measures and does not judge. It wants every golden case and every other recording with spans, and
+    is given the cases of test sets whose conversation turns out to have spans. If it is named, it wants every case."""
 
-    only_in = (World.GOLDEN,)
+    only_in = (World.GOLDEN, World.TEST_SET)
     or_recorded = True
+    verifies = ()
+    measures_spans = True
+    _is_named = False
 
     def __init__(
         self,
@@ -77,15 +83,22 @@ class Measure:
     ) -> None:
         self.name = name
         self._measure = measure
-        self._scale = scale
+        self.scale = scale
         self._direction = direction
         self._prices = prices
         self._traces = traces
 
+    def bind(self, context: GraderContext) -> Measure:
+        if self.name not in context.named:
+            return self
+        named = copy(self)
+        named._is_named = True
+        return named
+
     def wants(self, case: Case) -> bool:
-        """Every golden case (its spans come with the transcript), and any other case whose recording has spans."""
         recorded = case.recorded
-        return case.world == World.GOLDEN or (isinstance(recorded, Transcript) and bool(recorded.spans))
+        with_spans = isinstance(recorded, Transcript) and bool(recorded.spans)
+        return self._is_named or case.world == World.GOLDEN or with_spans
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         trace = self._traces.read(transcript)
@@ -96,13 +109,13 @@ class Measure:
             details |= {"problems": shown, "problem_count": len(trace.problems)}
         if isinstance(measured, NoMeasurement):
             return [
-                Unscored(name=self.name, why=measured.why, reason=measured.reason, scale=self._scale, details=details)
+                Unscored(name=self.name, why=measured.why, reason=measured.reason, scale=self.scale, details=details)
             ]
         return [
             Score(
                 name=self.name,
                 value=measured.value,
-                scale=self._scale,
+                scale=self.scale,
                 direction=self._direction,
                 reason=measured.reason,
                 details=details,

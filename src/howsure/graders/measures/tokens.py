@@ -84,6 +84,7 @@ def token_usage(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     prompt = total_of([usage.prompt_tokens for usage in usages])
     completion = total_of([usage.completion_tokens for usage in usages])
     thinking = total_of([usage.thinking_tokens for usage in usages])
+    brought = total_of([usage.tool_prompt_tokens for usage in usages])
     total = total_of([prompt, completion, thinking])
     details = {
         "llm_calls": spending.llm_calls,
@@ -93,6 +94,7 @@ def token_usage(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
         "completion_tokens": completion,
         "cached_tokens": total_of([usage.cached_tokens for usage in usages]),
         "thinking_tokens": thinking,
+        "tool_prompt_tokens": brought,
         "estimated_cost_usd": None if gaps else known,
         "calls_without_usage": spending.uncounted,
         "prices_as_of": evidence.prices.as_of,
@@ -100,7 +102,10 @@ def token_usage(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     if gaps:
         details["known_cost_usd"] = known
         return NoMeasurement(why=UnscoredReason.ERROR, reason=join_parts(*gaps, spending.note), details=details)
-    reason = join_parts(f"${known:.6f} for {total} tokens", _full_price_note(evidence.prices, spending), spending.note)
+    from_tools = f"{brought} prompt tokens were brought by tools" if brought else ""
+    reason = join_parts(
+        f"${known:.6f} for {total} tokens", from_tools, _full_price_note(evidence.prices, spending), spending.note
+    )
     return MeasuredValue(value=known, reason=reason, details=details)
 
 
@@ -226,11 +231,7 @@ def output_density(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     if not written:
         return NoMeasurement(reason="no call reports completion tokens")
     mean = sum(written) / len(written)
-    details = {
-        "average_output_tokens": mean,
-        "total_output_tokens": sum(written),
-        "llm_calls_count": len(written),
-    }
+    details = {"average_output_tokens": mean, "total_output_tokens": sum(written), "llm_calls_count": len(written)}
     summary = f"{mean:.1f} completion tokens a call, over {plural(len(written), 'call')}"
     return MeasuredValue(value=mean, reason=join_parts(summary, _unreported(spending, len(written))), details=details)
 

@@ -54,11 +54,7 @@ def tool_utilization(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement
     if isinstance(used, NoMeasurement):
         return used
     counts = Counter(use.name for use in used.uses)
-    details = {
-        "total_tool_calls": len(used.uses),
-        "unique_tools_used": len(counts),
-        "tool_counts": dict(counts),
-    }
+    details = {"total_tool_calls": len(used.uses), "unique_tools_used": len(counts), "tool_counts": dict(counts)}
     reason = f"{plural(len(used.uses), 'tool call')} to {plural(len(counts), 'tool')}"
     return MeasuredValue(value=float(len(used.uses)), reason=join_parts(reason, used.note), details=details)
 

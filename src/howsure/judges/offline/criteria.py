@@ -391,9 +391,7 @@ def _judge_denial(claim: Claim, text: str) -> Judgment:
         return NoOpinion("the statement does not say what to look for")
     present = found.share >= THERE and found.figures in (None, 1.0)
     if present and (claim.named or not found.opposed):
-        return OfflineOpinion(
-            value=0.0, confidence=0.7, reason=f"The answer speaks of “{claim.claim}”.", evidence=_quoted(found)
-        )
+        return _not_met(0.7, f"The answer speaks of “{claim.claim}”.", found)
     if found.share <= ABSENT:
         return OfflineOpinion(value=1.0, confidence=0.7, reason=f"Nothing in the answer speaks of “{claim.claim}”.")
     return NoOpinion(f"the answer has some words of “{claim.claim}”, which decides nothing")

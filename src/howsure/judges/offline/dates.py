@@ -193,11 +193,8 @@ def _decade(words: Sequence[str]) -> DateAndLength:
     year = _as_year(words[:1])
     if year is not None and year % 10 == 0 and len(words) > 1 and words[1] == "s":
         # `the 1700s` are a century; `the 2000s` are not over.
-        return (
-            PartialDate(century=year // 100 + 1)
-            if year % 100 == 0 and year < LAST_CENTURY
-            else PartialDate(decade=year)
-        ), 2
+        is_century = year % 100 == 0 and year < LAST_CENTURY
+        return (PartialDate(century=year // 100 + 1) if is_century else PartialDate(decade=year)), 2
     return _NOTHING
 
 

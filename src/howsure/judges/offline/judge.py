@@ -13,8 +13,9 @@ from typing import Any
 from unicodedata import category, normalize
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from howsure.errors import JudgeFailed
+from howsure.errors import CaseFailure, JudgeFailed, boundary
 from howsure.judges.base import JudgeReply, Question
 from howsure.judges.conversations import readable_text
 from howsure.judges.offline.criteria import judge_criterion, judge_outcome, judge_rule, judge_tool_statement
@@ -60,15 +61,8 @@ def _state(case: Case, transcript: Transcript, text: str) -> Judgment:
 
 
 def _response(case: Case, transcript: Transcript, text: str) -> Judgment:
-    references = [answer for each in case.expectations if isinstance(each, ReferenceAnswer) for answer in each.answers]
-    if not references:
-        return NoOpinion("the case has no reference answer")
-    view = judge_reference(user_turns(case.input)[-1], references, text)
-    if isinstance(view, NoOpinion):
-        return view
-    return OfflineOpinion(
-        value=round(SCALE * view.value, 2), confidence=view.confidence, reason=view.reason, evidence=view.evidence
-    )
+    view = _judge_references(case, text)
+    return view if isinstance(view, NoOpinion) else replace(view, value=round(SCALE * view.value, 2), details={})
 
 
 def _of(found: list[tuple[float, tuple[str, ...]]], what: str) -> Judgment:
@@ -174,11 +168,9 @@ def set_aside_injections(answer: str) -> CleanedAnswer:
         return CleanedAnswer(answer)
     pieces = [(piece, _speaks_to_judge(piece)) for piece in _PIECES.split(answer) if piece.strip()]
     aside = tuple(piece.strip() for piece, is_aside in pieces if is_aside)
-    return (
-        CleanedAnswer("\n".join(piece for piece, is_aside in pieces if not is_aside), aside)
-        if aside
-        else CleanedAnswer(answer)
-    )
+    if not aside:
+        return CleanedAnswer(answer)
+    return CleanedAnswer("\n".join(piece for piece, is_aside in pieces if not is_aside), aside)
 
 
 def _speaks_to_judge(text: str) -> bool:
@@ -218,6 +210,15 @@ class OfflineJudge:
         """The measured agreement with people, kind by kind."""
         return MEASURED
 
+    def can_tell(self, question: Question) -> bool:
+        """Whether it has an opinion on this question that it is sure enough of. What breaks is no opinion."""
+        try:
+            with boundary(JudgeFailed, OFFLINE):
+                view = self.view(question)
+        except CaseFailure:
+            return False
+        return isinstance(view, OfflineOpinion) and view.confidence >= self.threshold
+
     async def ask(self, question: Question) -> JudgeReply:
         view = self.view(question)
         if isinstance(view, NoOpinion):
@@ -241,10 +242,7 @@ class OfflineJudge:
         view = self._judge(question, answer.text)
         if not answer.set_aside or isinstance(view, NoOpinion):
             return view
-        note = f"{view.reason} Set aside, for it speaks to the judge: “{answer.set_aside[0]}”."
-        return OfflineOpinion(
-            value=view.value, confidence=view.confidence, reason=note, evidence=view.evidence, details=view.details
-        )
+        return replace(view, reason=f"{view.reason} Set aside, for it speaks to the judge: “{answer.set_aside[0]}”.")
 
     def _judge(self, question: Question, text: str) -> Judgment:
         grader, case, transcript = question.grader, question.case, question.transcript
@@ -262,11 +260,11 @@ class OfflineJudge:
         return NoOpinion(f"it has no way to judge {grader!r}")
 
 
-def _reference(question: Question, text: str) -> Judgment:
-    references = _references(question.case)
+def _judge_references(case: Case, text: str) -> Judgment:
+    references = _references(case)
     if not references:
         return NoOpinion("the case has no reference answer")
-    return judge_reference(_last_question(question.case), references, text)
+    return judge_reference(_last_question(case), references, text)
 
 
 def _criterion(question: Question, text: str) -> Judgment:
@@ -283,7 +281,7 @@ def _outcome(question: Question, text: str) -> Judgment:
 
 
 _VIEWS: dict[str, Callable[[Question, str], Judgment]] = {
-    "reference_answer": _reference,
+    "reference_answer": lambda question, text: _judge_references(question.case, text),
     "criteria": _criterion,
     "weighted_criteria": _criterion,
     "rubric": _criterion,

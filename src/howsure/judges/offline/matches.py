@@ -294,9 +294,8 @@ def match_overlap(expected: Words, answer: ShortAnswer) -> Match | None:
     )
     if best is None or not best.share:
         return None
-    return (
-        Match(MatchKind.DENIED, 0.0, best.quote) if denies(comparable_words(best.quote)) != denies(expected) else best
-    )
+    denied = denies(comparable_words(best.quote)) != denies(expected)
+    return Match(MatchKind.DENIED, 0.0, best.quote) if denied else best
 
 
 def _has_form_of(word: str, words: Iterable[str]) -> bool:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import combinations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from howsure.judges.offline.lexicon import Words
 from howsure.judges.offline.opinions import Judgment, NoOpinion, OfflineOpinion
@@ -54,7 +55,7 @@ def repetition(text: str) -> float:
 
 def contradiction(text: str) -> tuple[Sentence, Sentence] | None:
     """Two sentences that say the same, one of them negated."""
-    telling = [(sentence, _roots(sentence)) for sentence in split_sentences(text)[:COMPARED]]
+    telling = [(sentence, content_roots(sentence.words)) for sentence in split_sentences(text)[:COMPARED]]
     for (one, first), (other, second) in combinations([pair for pair in telling if len(pair[1]) > 2], 2):
         shared = len(first & second) / min(len(first), len(second))
         if shared >= 0.8 and denies(one.words) != denies(other.words):
@@ -66,7 +67,7 @@ def continuity(sentences: Sequence[Sentence]) -> float:
     """The share of sentences that take up a word of the two before them; a single sentence hangs together."""
     if len(sentences) < 2:
         return 1.0
-    roots = [_roots(sentence) for sentence in sentences]
+    roots = [content_roots(sentence.words) for sentence in sentences]
     taken_up = [
         bool(roots[at] & (roots[at - 1] | (roots[at - 2] if at > 1 else frozenset()))) for at in range(1, len(roots))
     ]
@@ -77,10 +78,6 @@ def variety(text: str) -> float:
     """The share of different words among the first hundred content words."""
     words = [word for sentence in split_sentences(text) for word in content_words(sentence.words)][:100]
     return len(set(words)) / len(words) if words else 0.0
-
-
-def _roots(sentence: Sentence) -> frozenset[str]:
-    return frozenset(root(word) for word in content_words(sentence.words))
 
 
 def _unbalanced(text: str) -> bool:
@@ -295,12 +292,9 @@ def _cap_off_topic(name: str, seen: Signals, opinion: OfflineOpinion) -> Judgmen
         return NoOpinion(f"{seen.coded:.0%} of the answer is codes, which it cannot read")
     if seen.on_topic or name not in NEEDS_AN_ANSWER:
         return opinion
-    return OfflineOpinion(
-        value=BELOW_THE_MIDDLE,
-        confidence=opinion.confidence,
-        reason=f"The answer takes up no word of the question. {opinion.reason}",
-        details={**opinion.details, "weighed": float(BELOW_THE_MIDDLE)},
-    )
+    reason = f"The answer takes up no word of the question. {opinion.reason}"
+    details = {**opinion.details, "weighed": float(BELOW_THE_MIDDLE)}
+    return replace(opinion, value=BELOW_THE_MIDDLE, reason=reason, details=details, evidence=())
 
 
 def _judge_obvious(name: str, seen: Signals) -> OfflineOpinion | None:

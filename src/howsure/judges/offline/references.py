@@ -289,7 +289,9 @@ def judge_reference(question: str, references: Sequence[str], answer: str) -> Ju
 
 def _judge_short(question: str, references: Sequence[str], answer: str) -> Judgment:
     short = read_short_answer(question, text_after_correction(answer))
-    polar = [reference for reference in references if _is_polar(comparable_words(reference))]
+    polar = [
+        reference for reference in references if len(words := comparable_words(reference)) <= 2 and words[0] in YES | NO
+    ]
     if polar and (polar == references or _first_word(short) in YES | NO):
         return _judge_yes_or_no(polar, short)
     if _echoes(short) and not any(comparable_words(reference) == short.words for reference in references):
@@ -330,10 +332,6 @@ def _other_script(reference: str, answer: str) -> bool:
     if not (_LETTER.search(reference) and _LETTER.search(answer)):
         return False
     return bool(_LATIN.search(reference)) != bool(_LATIN.search(answer))
-
-
-def _is_polar(words: Words) -> bool:
-    return len(words) <= 2 and words[0] in YES | NO
 
 
 def _first_word(short: ShortAnswer) -> str:

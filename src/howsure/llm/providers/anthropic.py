@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -10,7 +9,14 @@ from msgspec import Struct
 
 from howsure.llm.base import ModelReply, ModelRequest, ModelSpec, ProviderAddress
 from howsure.llm.messages import CallSettings, ChatMessage, FinishReason, ToolTurn
-from howsure.llm.providers.shared import enforced_schema, prompt_messages, result_of, result_text, without_none
+from howsure.llm.providers.shared import (
+    enforced_schema,
+    prompt_messages,
+    result_of,
+    result_text,
+    without_none,
+    write_messages,
+)
 from howsure.model.transcript import Role, ToolCall, Usage
 
 VERSION = "2023-06-01"
@@ -77,10 +83,11 @@ class AnthropicProvider:
 
     def body(self, spec: ModelSpec, request: ModelRequest, settings: CallSettings) -> bytes:
         messages = prompt_messages(request, settings)
+        spoken = (message for message in messages if message.role is not Role.SYSTEM)
         body: dict[str, Any] = {
             "model": spec.model,
             "max_tokens": DEFAULT_MAX_TOKENS if settings.max_tokens is None else settings.max_tokens,
-            "messages": _messages(messages),
+            "messages": write_messages(spoken, _message, _tool_turn),
         }
         schema = enforced_schema(request, settings)
         output = without_none(
@@ -121,16 +128,6 @@ class AnthropicProvider:
         )
 
 
-def _messages(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
-    written: list[dict[str, Any]] = []
-    for message in messages:
-        if isinstance(message, ToolTurn):
-            written += _tool_turn(message)
-        elif message.role is not Role.SYSTEM:
-            written.append({"role": message.role.value, "content": _content(message)})
-    return written
-
-
 def _tool_turn(turn: ToolTurn) -> tuple[dict[str, Any], dict[str, Any]]:
     """What they sent goes back as it came: thinking beside a call is signed, and may be neither changed nor missing."""
     ids = [call.id or f"call_{number}" for number, call in enumerate(turn.tool_calls, start=1)]
@@ -147,14 +144,14 @@ def _tool_turn(turn: ToolTurn) -> tuple[dict[str, Any], dict[str, Any]]:
     return {"role": "assistant", "content": turn.echo or [*text, *calls]}, {"role": "user", "content": results}
 
 
-def _content(message: ChatMessage) -> str | list[dict[str, Any]]:
+def _message(message: ChatMessage) -> dict[str, Any]:
     if not message.images:
-        return message.content
+        return {"role": message.role.value, "content": message.content}
     images = [
         {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.base64}}
         for image in message.images
     ]
-    return [*images, {"type": "text", "text": message.content}]
+    return {"role": message.role.value, "content": [*images, {"type": "text", "text": message.content}]}
 
 
 def _usage(usage: AnthropicUsage) -> Usage:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +10,7 @@ from msgspec import Struct, field
 
 from howsure.llm.base import ModelReply, ModelRequest, ModelSpec, ProviderAddress, UnreadableReply
 from howsure.llm.messages import CallSettings, ChatMessage, FinishReason, TokenAlternative, TokenLogprob, ToolTurn
-from howsure.llm.providers.shared import enforced_schema, prompt_messages, result_of, without_none
+from howsure.llm.providers.shared import enforced_schema, prompt_messages, result_of, without_none, write_messages
 from howsure.model.transcript import Role, ToolCall, Usage
 
 FINISH = {
@@ -103,7 +102,8 @@ class GoogleProvider:
 
     def body(self, spec: ModelSpec, request: ModelRequest, settings: CallSettings) -> bytes:
         messages = prompt_messages(request, settings)
-        body: dict[str, Any] = {"contents": _contents(messages)}
+        spoken = (message for message in messages if message.role is not Role.SYSTEM)
+        body: dict[str, Any] = {"contents": write_messages(spoken, _message, _tool_turn)}
         system = [{"text": message.content} for message in messages if message.role is Role.SYSTEM]
         if system:
             body["systemInstruction"] = {"parts": system}
@@ -157,16 +157,10 @@ class GoogleProvider:
         )
 
 
-def _contents(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
-    contents: list[dict[str, Any]] = []
-    for message in messages:
-        if isinstance(message, ToolTurn):
-            contents += _tool_turn(message)
-        elif message.role is not Role.SYSTEM:
-            images = [{"inlineData": {"mimeType": image.media_type, "data": image.base64}} for image in message.images]
-            role = "model" if message.role is Role.ASSISTANT else "user"
-            contents.append({"role": role, "parts": [*images, {"text": message.content}]})
-    return contents
+def _message(message: ChatMessage) -> dict[str, Any]:
+    images = [{"inlineData": {"mimeType": image.media_type, "data": image.base64}} for image in message.images]
+    role = "model" if message.role is Role.ASSISTANT else "user"
+    return {"role": role, "parts": [*images, {"text": message.content}]}
 
 
 def _tool_turn(turn: ToolTurn) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -196,6 +190,7 @@ def _usage(usage: GoogleUsage) -> Usage:
         completion_tokens=completion,
         cached_tokens=usage.cached_content_token_count,
         thinking_tokens=usage.thoughts_token_count,
+        tool_prompt_tokens=usage.tool_use_prompt_token_count,
     )
 
 

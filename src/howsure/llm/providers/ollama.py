@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -13,10 +12,12 @@ from howsure.llm.messages import CallSettings, ChatMessage, FinishReason, ToolTu
 from howsure.llm.providers.shared import (
     ReplyToken,
     enforced_schema,
+    function_tools,
     prompt_messages,
     result_of,
     result_text,
     without_none,
+    write_messages,
 )
 from howsure.model.transcript import ToolCall, Usage
 
@@ -82,7 +83,7 @@ class OllamaProvider:
         body: dict[str, Any] = {
             "model": spec.model,
             "stream": False,
-            "messages": _messages(prompt_messages(request, settings)),
+            "messages": write_messages(prompt_messages(request, settings), _message, _tool_turn),
         }
         body |= without_none(
             options=options or None,
@@ -92,11 +93,7 @@ class OllamaProvider:
             top_logprobs=settings.logprobs,
         )
         if request.tools:
-            functions = (
-                {"name": tool.name, "description": tool.description, "parameters": tool.parameters or {}}
-                for tool in request.tools
-            )
-            body["tools"] = [{"type": "function", "function": function} for function in functions]
+            body["tools"] = function_tools(request, {})
         return msgspec.json.encode(body | settings.extra)
 
     def read_reply(self, body: bytes) -> ModelReply:
@@ -120,15 +117,9 @@ class OllamaProvider:
         )
 
 
-def _messages(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
-    written: list[dict[str, Any]] = []
-    for message in messages:
-        if isinstance(message, ToolTurn):
-            written += _tool_turn(message)
-        else:
-            images = {"images": [image.base64 for image in message.images]} if message.images else {}
-            written.append({"role": message.role.value, "content": message.content} | images)
-    return written
+def _message(message: ChatMessage) -> dict[str, Any]:
+    images = {"images": [image.base64 for image in message.images]} if message.images else {}
+    return {"role": message.role.value, "content": message.content} | images
 
 
 def _tool_turn(turn: ToolTurn) -> list[dict[str, Any]]:

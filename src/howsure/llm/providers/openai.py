@@ -3,7 +3,7 @@ differ from it in a few names: Azure OpenAI and Mistral."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -16,10 +16,12 @@ from howsure.llm.messages import UNREAD_ARGUMENTS, CallSettings, ChatMessage, Fi
 from howsure.llm.providers.shared import (
     ReplyToken,
     enforced_schema,
+    function_tools,
     prompt_messages,
     result_of,
     result_text,
     without_none,
+    write_messages,
 )
 from howsure.model.transcript import ToolCall, Usage
 
@@ -176,7 +178,7 @@ def chat_fields(
     request: ModelRequest, settings: CallSettings, *, limit_field: str, seed_field: str = "seed"
 ) -> dict[str, Any]:
     """The body without the model's name."""
-    body: dict[str, Any] = {"messages": _messages(prompt_messages(request, settings))}
+    body: dict[str, Any] = {"messages": write_messages(prompt_messages(request, settings), _message, _tool_turn)}
     if settings != NO_SETTINGS:
         body |= without_none(
             temperature=settings.temperature,
@@ -190,33 +192,18 @@ def chat_fields(
     if (schema := enforced_schema(request, settings)) is not None:
         body["response_format"] = _response_format(schema)
     if request.tools:
-        no_parameters = {"type": "object", "properties": {}}
-        functions = (
-            {"name": tool.name, "description": tool.description, "parameters": tool.parameters or no_parameters}
-            for tool in request.tools
-        )
-        body["tools"] = [{"type": "function", "function": function} for function in functions]
+        body["tools"] = function_tools(request, {"type": "object", "properties": {}})
     return body
 
 
-def _messages(messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
-    written: list[dict[str, Any]] = []
-    for message in messages:
-        if isinstance(message, ToolTurn):
-            written += _tool_turn(message)
-        else:
-            written.append({"role": message.role.value, "content": _content(message)})
-    return written
-
-
-def _content(message: ChatMessage) -> str | list[dict[str, Any]]:
+def _message(message: ChatMessage) -> dict[str, Any]:
     if not message.images:
-        return message.content
+        return {"role": message.role.value, "content": message.content}
     images = [
         {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{image.base64}"}}
         for image in message.images
     ]
-    return [{"type": "text", "text": message.content}, *images]
+    return {"role": message.role.value, "content": [{"type": "text", "text": message.content}, *images]}
 
 
 def _tool_turn(turn: ToolTurn) -> list[dict[str, Any]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from howsure.llm.base import ModelRequest
-from howsure.llm.messages import CallSettings, ChatMessage, TokenAlternative, TokenLogprob
+from howsure.llm.messages import CallSettings, ChatMessage, TokenAlternative, TokenLogprob, ToolTurn
 from howsure.model.transcript import Role, ToolCall, ToolResult
 
 #: What a model is told about a call that nobody answered: providers refuse a conversation with an open call.
@@ -25,6 +26,27 @@ class ReplyToken(Struct):
     def read(self) -> TokenLogprob:
         alternatives = tuple(TokenAlternative(other.token, other.logprob) for other in self.top_logprobs or ())
         return TokenLogprob(self.token, self.logprob, alternatives)
+
+
+def write_messages(
+    messages: Iterable[ChatMessage],
+    write: Callable[[ChatMessage], dict[str, Any]],
+    write_turn: Callable[[ToolTurn], Iterable[dict[str, Any]]],
+) -> list[dict[str, Any]]:
+    """The messages as a provider takes them: an object for each, several for a turn with tool calls."""
+    written: list[dict[str, Any]] = []
+    for message in messages:
+        written += write_turn(message) if isinstance(message, ToolTurn) else [write(message)]
+    return written
+
+
+def function_tools(request: ModelRequest, no_parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tools as OpenAI and Ollama take them."""
+    functions = (
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters or no_parameters}
+        for tool in request.tools
+    )
+    return [{"type": "function", "function": function} for function in functions]
 
 
 def result_of(call: ToolCall) -> ToolResult:

@@ -20,12 +20,12 @@ from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.model.score import Grade, Score
 from howsure.model.summary import Summary
-from howsure.model.transcript import AgentStep, BrokenRecording, ToolCall
+from howsure.model.transcript import AgentStep, ToolCall
 from howsure.reports.artifacts.files import check_world, mean, start_time, write_json
 from howsure.reports.atomic_files import atomic_text
-from howsure.reports.case_facts import conversation, result_error
+from howsure.reports.case_facts import conversation
 from howsure.reports.csv_file import escape_formula
-from howsure.reports.document import escaped, fenced, markdown_table
+from howsure.reports.document import Block, Fence, Heading, Paragraph, Table, markdown
 from howsure.reports.figures import format_number, iso_utc
 from howsure.reports.grades import case_grades, grade_status, grade_value
 from howsure.reports.safe_text import one_line
@@ -87,8 +87,7 @@ async def write_golden(summary: Summary, results: AsyncIterable[Result], folder:
                 for name, value in _numbers(grade).items():
                     question.numbers.setdefault(name, []).append(value)
             # Further repeats of a question are numbered as the simulation dialect does.
-            recorded = result.transcript or BrokenRecording(reason=result_error(result) or "no transcript was kept")
-            case = replace(result.case, recorded=recorded)
+            case = replace(result.case, recorded=result.recording)
             if result.repeat > 1:
                 labels = {**case.labels, "repeat": str(result.repeat)}
                 case = replace(case, id=f"{case.id}#{result.repeat}", labels=labels)
@@ -196,11 +195,11 @@ def _cells(run: Run, result: Result) -> list[str | int]:
 
 
 def log_entry(result: Result) -> str:
-    """One conversation in `question_answer_log.md`. Foreign text is escaped or fenced."""
-    return "\n\n".join(_log_blocks(result)) + "\n\n"
+    """One conversation in `question_answer_log.md`."""
+    return markdown(_log_blocks(result)) + "\n\n"
 
 
-def _log_blocks(result: Result) -> Iterator[str]:
+def _log_blocks(result: Result) -> Iterator[Block]:
     case, transcript = result.case, result.transcript
     facts = {"candidate": result.candidate, "run": str(result.repeat), "verdict": result.verdict.value, **case.labels}
     for name, value in case.metadata.items():
@@ -208,38 +207,38 @@ def _log_blocks(result: Result) -> Iterator[str]:
             facts[name] = format_number(value)
     facts["reasons"] = "; ".join(result.reasons)
     messages = [each for each in conversation(result) if each.content]
-    yield f"## {escaped(case.id)}"
-    yield "\n".join(f"- {escaped(name)}: {escaped(value)}" for name, value in facts.items() if value)
-    yield "### Conversation"
-    yield fenced("\n".join(f"{each.agent or each.role.value}: {each.content}" for each in messages))
+    yield Heading(case.id)
+    yield Table(("", ""), [fact for fact in facts.items() if fact[1]], header=False)
+    yield Heading("Conversation", level=3)
+    yield Fence("\n".join(f"{each.agent or each.role.value}: {each.content}" for each in messages))
     if transcript is not None:
         answer = transcript.answer
         steps = (f"{'agent' if isinstance(step, AgentStep) else 'tool'}:{step.name}" for step in transcript.trajectory)
-        yield "### Final response"
-        yield fenced(answer if len(answer) <= ANSWER_LENGTH else f"{answer[:ANSWER_LENGTH]}…")
-        yield "### Trajectory"
-        yield escaped(" → ".join(steps)) or "nobody is named"
+        yield Heading("Final response", level=3)
+        yield Fence(answer if len(answer) <= ANSWER_LENGTH else f"{answer[:ANSWER_LENGTH]}…")
+        yield Heading("Trajectory", level=3)
+        yield Paragraph(" → ".join(steps) or "nobody is named")
         yield from _log_tools(transcript.tool_calls)
     if grades := case_grades(result.grades):
-        yield "### Metrics"
+        yield Heading("Metrics", level=3)
         rows = []
         for grade in grades:
             score = format_number(grade.value) if isinstance(grade, Score) else grade_status(grade).replace("_", " ")
-            rows.append((escaped(grade.name), score, escaped(one_line(grade.reason, EXPLANATION_LENGTH))))
-        yield markdown_table(("metric", "score:", "explanation"), rows)
+            rows.append((grade.name, score, one_line(grade.reason, EXPLANATION_LENGTH)))
+        yield Table(("metric", "score:", "explanation"), rows)
 
 
-def _log_tools(calls: tuple[ToolCall, ...]) -> Iterator[str]:
+def _log_tools(calls: tuple[ToolCall, ...]) -> Iterator[Block]:
     if not calls:
         return
     rows = []
     for call in calls[:SHOWN_TOOLS]:
         outcome = "no result" if call.result is None else "error" if call.result.failed else "success"
-        rows.append((escaped(call.name), escaped(", ".join(call.arguments)), outcome))
-    yield "### Tools"
-    yield markdown_table(("tool", "arguments", "result"), rows)
+        rows.append((call.name, ", ".join(call.arguments), outcome))
+    yield Heading("Tools", level=3)
+    yield Table(("tool", "arguments", "result"), rows)
     if len(calls) > SHOWN_TOOLS:
-        yield f"{len(calls) - SHOWN_TOOLS:,} more calls are not shown."
+        yield Paragraph(f"{len(calls) - SHOWN_TOOLS:,} more calls are not shown.")
 
 
 def _is_number(value: object) -> bool:

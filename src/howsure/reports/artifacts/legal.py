@@ -4,7 +4,7 @@ not be judged has a null score, where theirs had a zero."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Iterator
+from collections.abc import AsyncIterable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -19,6 +19,7 @@ from howsure.model.result import Result, result_id
 from howsure.model.run import Run, RunState
 from howsure.model.score import Grade, Score
 from howsure.model.summary import Summary
+from howsure.model.transcript import Message
 from howsure.reports.artifacts.files import check_world, json_line, start_time, write_json
 from howsure.reports.atomic_files import atomic_bytes
 from howsure.reports.case_facts import result_error
@@ -126,7 +127,7 @@ def run_config(run: Run) -> dict[str, Any]:
     """The setup of the run, in the shape of their configuration. Of providers it has only the names, no secret."""
     pins = run.pins
     models = [
-        {"name": name, **dict(zip(("provider", "model"), split_model_name(name), strict=True))}
+        {"name": name, **dict(zip(("provider", "model"), split_model_name(pins.models.get(name, name)), strict=True))}
         for name in pins.request.candidates
     ]
     judge = judge_name(pins)
@@ -213,21 +214,23 @@ def judge_mode(case: Case) -> str:
 
 
 def response_line(run: Run, result: Result) -> dict[str, Any]:
-    """One line of `responses.jsonl`; a model's settings and the caches of their runner are not known here."""
+    """One line of `responses.jsonl`; the caches of their runner are not known here. A live target has the messages and
+    settings as they were sent, recorded answers those that the case gives."""
     transcript = result.transcript
     assert transcript is not None  # the caller checked
-    provider, model = split_model_name(result.candidate)
+    sent = transcript.sent
+    provider, model = split_model_name(run.pins.models.get(result.candidate, result.candidate))
     references = [answer for each in result.case.expectations for answer in _references(each)]
     return {
         **_about(run, result),
         "candidate_provider": provider,
         "candidate_model": model,
-        "candidate_settings": {},
+        "candidate_settings": sent.settings if sent else {},
         "request_id": str(result_id(UUID(run.id), result.case.id, result.candidate, result.repeat)),
         "cache_key": None,
         "cache_hit": None,
         "response_source": response_source(run),
-        "prompt_messages": prompt_messages(result.case),
+        "prompt_messages": chat_messages(sent.messages) if sent else prompt_messages(result.case),
         "response_text": transcript.answer,
         "usage": to_builtins(transcript.usage) if transcript.usage else {},
         "latency_s": transcript.duration_ms / 1000 if transcript.duration_ms is not None else None,
@@ -251,12 +254,16 @@ def prompt_messages(case: Case) -> list[dict[str, str]]:
     given = case.input
     if not isinstance(given, SingleTurn):
         return []
-    shown = [{"role": message.role.value, "content": message.content} for message in given.history]
+    shown = chat_messages(given.history)
     if given.context:
         shown.append({"role": "user", "content": given.context})
     if not shown or shown[-1]["content"] != given.message:
         shown.append({"role": "user", "content": given.message})
     return shown
+
+
+def chat_messages(messages: Iterable[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role.value, "content": message.content} for message in messages]
 
 
 def judgment(run: Run, result: Result) -> dict[str, Any] | None:
@@ -310,10 +317,13 @@ def _points(grade: Grade) -> dict[str, float | None]:
 def _events(
     run: Run, result: Result, response: dict[str, Any], graded: dict[str, Any] | None
 ) -> Iterator[dict[str, Any]]:
-    """A run does not store the requests to models: `request` is what the case gives, null for a judge."""
+    """`request` is what was sent to the target (what the case gives, of recorded answers), null for a judge: a run does
+    not store what judges were asked."""
     about = {name: response[name] for name in ("run_id", "dataset", "example_id", "candidate_name", "repeat")}
     given = {name: response[name] for name in ("response_text", "usage", "latency_s")}
-    request = {"messages": response["prompt_messages"]}
+    sent = result.transcript.sent if result.transcript else None
+    request = {"messages": response["prompt_messages"], "settings": response["candidate_settings"]}
+    request |= {"body": sent.body} if sent and sent.body else {}
     yield {"event": "generation_call", **about, "request": request, "response": given}
     if graded is None:
         return

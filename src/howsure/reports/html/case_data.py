@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
+from collections.abc import Iterable
 from typing import Any
 
 from markupsafe import Markup
 from msgspec import Struct, json
 
-from howsure.model.case import Scenario, SingleTurn, opening
+from howsure.model.case import opening
 from howsure.model.result import Result
 from howsure.model.score import Direction, Grade, Score
 from howsure.model.transcript import Message, ToolCall
-from howsure.reports.case_facts import conversation, expectation_texts, simulation_facts
+from howsure.reports.case_facts import conversation, expectation_texts, given_facts, simulation_facts
 from howsure.reports.figures import format_number, format_on_scale, grade_mark, pass_mark_text
 from howsure.reports.grades import case_grades, grade_status, part_grades
 from howsure.reports.safe_text import make_inert, one_line
@@ -141,16 +142,18 @@ def case_block_bytes(result: Result) -> bytes:
 def case_block(result: Result, longest: int = MAX_TEXT, ends: int = 0) -> dict[str, Any]:
     """`longest`: characters of any one text; `ends`: how many messages of the beginning and of the end (0: all)."""
     cut = TextCutter(longest)
+    warned = [(make_inert(each.kind), each.message) for each in result.failures]
+    warned += [(f"flag {each.kind}", each.text) for each in result.flags]
     state = result.transcript.state if result.transcript else None
     return {
         "reasons": [cut(reason) for reason in result.reasons],
-        "failures": [{"kind": make_inert(each.kind), "message": cut(each.message)} for each in result.failures],
+        "failures": [{"kind": kind, "message": cut(message)} for kind, message in warned],
         "tags": list(tags_and_labels(result)),
-        "given": _given(result, cut),
+        "given": _titled([*given_facts(result), *simulation_facts(result)], cut),
         "talk": _conversation_block(conversation(result), cut, ends),
         "silent": result.transcript is None,
         "state": cut.json(state) if state is not None else "",
-        "expected": [{"title": make_inert(title), "text": cut(text)} for title, text in expectation_texts(result.case)],
+        "expected": _titled(expectation_texts(result.case, result.grades), cut),
         "grades": [_case_grade(grade, result, cut) for grade in case_grades(result.grades)] + _orphans(result, cut),
         "seconds": format_number(result.duration_ms / 1000),
     }
@@ -174,16 +177,8 @@ class TextCutter:
         return self(value if isinstance(value, str) else json.format(ENCODER.encode(value), indent=2).decode())
 
 
-def _given(result: Result, cut: TextCutter) -> list[dict[str, str]]:
-    """What the user's side was facts beyond what it says."""
-    given = result.case.input
-    if isinstance(given, Scenario):
-        facts = [(f"persona, up to {given.max_turns} turns", given.persona), *simulation_facts(result)]
-        return [{"title": title, "text": cut(text)} for title, text in facts]
-    if isinstance(given, SingleTurn):
-        documents = [{"title": "attachment", "text": cut(file.title or file.path)} for file in given.attachments]
-        return ([{"title": "context", "text": cut(given.context)}] if given.context else []) + documents
-    return []
+def _titled(facts: Iterable[tuple[str, str]], cut: TextCutter) -> list[dict[str, str]]:
+    return [{"title": make_inert(title), "text": cut(text)} for title, text in facts]
 
 
 def _conversation_block(messages: tuple[Message, ...], cut: TextCutter, ends: int) -> list[dict[str, Any]]:

@@ -40,6 +40,7 @@ from howsure.reports.run_facts import (
     run_warning,
     shell_quote,
     short_id,
+    slice_groups,
 )
 from howsure.reports.safe_text import make_inert
 
@@ -90,6 +91,9 @@ def head_context(summary: Summary) -> dict[str, object]:
         "measured": measured[:SHOWN_ROWS],
         "rates_left_out": pluralize(left, "line") if left else "",
         "checks": check_rows(summary),
+        "slices": [
+            (label, [(each, pass_rate_of(each.counts)) for each in own]) for label, own in slice_groups(summary)
+        ],
     }
 
 

@@ -170,7 +170,7 @@ def _policy(first: Pins, second: Pins) -> Mismatch | None:
         return None
     ours, theirs = (pins.request.profile or "default" for pins in (first, second))
     names = f" ({ours} and {theirs})" if first.request.profile != second.request.profile else ""
-    text = f"pass marks or weights differ{names}: a flipped verdict may come from that"
+    text = f"pass marks, weights or dataset policies differ{names}: a flipped verdict may come from that"
     return Mismatch(what=PinKind.POLICY, bearing=MismatchEffect.FLAGS, said=text)
 
 
@@ -187,6 +187,5 @@ def _target(first: Pins, second: Pins) -> Mismatch | None:
     same = (first.request.target, first.target_sha256, ours) == (second.request.target, second.target_sha256, theirs)
     if same and first.agent == second.agent:
         return None
-    return Mismatch(
-        what=PinKind.TARGET, bearing=MismatchEffect.EXPECTED, said=f"{first.request.target} and {second.request.target}"
-    )
+    text = f"{first.request.target_text} and {second.request.target_text}"
+    return Mismatch(what=PinKind.TARGET, bearing=MismatchEffect.EXPECTED, said=text)

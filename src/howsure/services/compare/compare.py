@@ -26,14 +26,7 @@ from howsure.services.compare.comparability import (
 )
 from howsure.services.compare.differences import DifferenceOptions, compared_quantities, test_family, verdict_difference
 from howsure.services.compare.flips import find_flaky, find_flips
-from howsure.services.compare.pairs import (
-    PairedUnits,
-    RunColumns,
-    pair_clusters,
-    pair_faces,
-    pair_units,
-    side_columns,
-)
+from howsure.services.compare.pairs import PairedUnits, RunColumns, pair_clusters, pair_faces, pair_units, side_columns
 from howsure.services.compare.variance import read_noise
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
@@ -131,10 +124,6 @@ def _groups(columns: RunColumns, request: CompareRequest) -> SidePairs:
     (label,) = request.by
     faces = [columns.faces[case] for case in columns.attempts.case_ids if case in columns.faces]
     known = list(dict.fromkeys(face.labels[label] for face in faces if label in face.labels))
-    labels = sorted({name for face in faces for name in face.labels})
-    for name in (label, request.pair):
-        if name not in labels:
-            raise NotFound(f"no case of {_called(columns)} has the label {name!r}; they have {_listed(labels)}")
     if len(known) < 2:
         raise PlanRefused(f"all cases of {_called(columns)} have {label}={known[0]}: there is nothing to compare")
     base = request.base or known[0]
@@ -212,6 +201,7 @@ async def compare_stored(store: Store, request: CompareRequest) -> Comparison:
             raise PlanRefused(f"run {run.name!r} ({run.id[:8]}) has no results yet: `howsure resume {run.id[:8]}`")
     # Slices are by the first run's cases: only its tags and labels are read.
     runs = await asyncio.gather(*(_columns(store, runs_found, place, request) for place in range(len(runs_found))))
+    _check_labels(runs[0], request)
     chosen = choose_sides(runs, request)
     label = request.cluster
     if label is None:
@@ -225,6 +215,14 @@ async def compare_stored(store: Store, request: CompareRequest) -> Comparison:
         confidence=request.confidence,
         left_out=chosen.left_out,
     )
+
+
+def _check_labels(columns: RunColumns, request: CompareRequest) -> None:
+    """Refuse a label that no case has, rather than show nothing for it."""
+    known = sorted({name for face in columns.faces.values() for name in face.labels})
+    for name in filter(None, (*request.by, request.pair, request.cluster)):
+        if name not in known:
+            raise NotFound(f"no case of {_called(columns)} has the label {name!r}; they have {_listed(known)}")
 
 
 async def _columns(store: Store, runs: Sequence[Run], place: int, request: CompareRequest) -> RunColumns:

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
 from howsure.model.comparison import CaseFlip, FlakinessSource, FlakyCase, TryCounts
 from howsure.model.result import Result
-from howsure.model.transcript import Transcript
 from howsure.model.verdict import Verdict
 from howsure.services.compare.pairs import PASSED, PairedUnits, SideColumns, UnitMeans, Whole, verdict_means
 from howsure.store.run_columns import OUTCOMES
@@ -127,15 +127,17 @@ async def find_flaky(store: Store, half: SideColumns, *, second: bool) -> list[F
 def flakiness_source(results: Sequence[Result]) -> FlakinessSource:
     """The judge, if the same conversation was judged both ways; the agent, if different conversations were."""
     decided = [each for each in results if each.verdict in (Verdict.PASSED, Verdict.FAILED)]
-    if any(each.transcript is None for each in decided):
-        return FlakinessSource.UNKNOWN
-    same: list[tuple[Transcript, set[Verdict]]] = []
+    same: list[tuple[tuple[Any, ...], set[Verdict]]] = []
     for each in decided:
-        known = next((ended for before, ended in same if same_conversation(before, each.transcript)), None)
-        if known is not None:
+        if (said := each.transcript) is None:
+            return FlakinessSource.UNKNOWN
+        # What a judge sees: everything said and done. Times, costs and spans do not matter.
+        seen = (said.answer, said.messages, said.steps, said.state)
+        known = next((ended for before, ended in same if before == seen), None)
+        if known is None:
+            same.append((seen, {each.verdict}))
+        else:
             known.add(each.verdict)
-        elif each.transcript is not None:
-            same.append((each.transcript, {each.verdict}))
     judge = any(len(ended) > 1 for _, ended in same)
     agent = len({verdict for _, ended in same if len(ended) == 1 for verdict in ended}) > 1
     return {
@@ -143,10 +145,3 @@ def flakiness_source(results: Sequence[Result]) -> FlakinessSource:
         (True, False): FlakinessSource.JUDGE,
         (False, True): FlakinessSource.AGENT,
     }.get((judge, agent), FlakinessSource.UNKNOWN)
-
-
-def same_conversation(one: Transcript, other: Transcript | None) -> bool:
-    """Whether a judge sees the same: everything said and done. Times, costs and spans do not matter."""
-    if other is None:
-        return False
-    return (one.answer, one.messages, one.steps, one.state) == (other.answer, other.messages, other.steps, other.state)

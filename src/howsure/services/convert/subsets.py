@@ -218,6 +218,7 @@ def split_by_label(file: Path, kit: Kit, folder: Path, by: str, *, force: bool =
     outputs = {name: folder / f"{file.stem}.{_UNSAFE.sub('_', name)}{file.suffix}" for name in groups}
     if len(set(outputs.values())) != len(outputs):
         raise InputError(f"--by {by}: two of the values make the same file name ({', '.join(groups)})")
+    _make_folder(folder)
     return _write(dataset, {outputs[name]: places for name, places in groups.items()}, force)
 
 
@@ -235,6 +236,7 @@ def split_by_share(
     if not 0 < first < len(order):
         raise InputError(f"--share {share}: of {len(order)} cases, one part would be empty")
     parts = {"a": order[:first], "b": order[first:]}
+    _make_folder(folder)
     return _write(dataset, {folder / f"{file.stem}.{name}{file.suffix}": parts[name] for name in parts}, force)
 
 
@@ -345,6 +347,13 @@ def _write(dataset: _Dataset, parts: Mapping[Path, Sequence[int]], force: bool) 
         _check_output(path, dataset.path, force)
     write_parts(dataset.original, parts)
     return [DatasetPart(path=str(path), cases=len(places)) for path, places in parts.items()]
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made a folder: {error.strerror}") from error
 
 
 def _check_output(output: Path, source: Path, force: bool) -> None:

@@ -9,14 +9,7 @@ import msgspec
 from msgspec import structs
 
 from howsure.model.case import Case, World
-from howsure.model.expectation import (
-    CorrectChoice,
-    Criteria,
-    Expectation,
-    Goal,
-    ReferenceAnswer,
-    WeightedCriteria,
-)
+from howsure.model.expectation import CorrectChoice, Criteria, Expectation, Goal, ReferenceAnswer, WeightedCriteria
 from howsure.model.transcript import Message
 from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_metadata
 from howsure.services.convert.neutral_cases import STORED_KEY, NeutralCase, StoredParts, as_question, make_neutral

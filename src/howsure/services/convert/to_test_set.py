@@ -1,4 +1,5 @@
-"""A case as an entry of a test set: criteria in words, tools by name, an outcome; labels become tags `key:value`."""
+"""A case as an entry of a test set: criteria in words, an outcome, the tools, the trajectory and the final state.
+Labels become tags `key:value`."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from howsure.dialects.test_set import BY_NAME, HEADER, SCENARIO, SINGLE_TURN, labels_of
+from howsure.dialects.test_set import BY_NAME, HEADER, SCENARIO, SINGLE_TURN, is_by_name, labels_of
 from howsure.model.case import Case, Scenario, SingleTurn, World
 from howsure.model.expectation import (
     CorrectChoice,
@@ -15,10 +16,12 @@ from howsure.model.expectation import (
     Criterion,
     Expectation,
     ExpectedCall,
+    FinalState,
     ForbiddenTools,
     Goal,
     ReferenceAnswer,
     ToolCalls,
+    Trajectory,
     WeightedCriteria,
     text_id,
 )
@@ -84,6 +87,7 @@ class _TestSetExpectations:
         self._tools: list[str] = []
         self._forbidden: list[str] = []
         self._goal = ""
+        self._references: list[Expectation] = []
         self.options = ""
 
     def add(self, expectation: Expectation) -> None:
@@ -92,8 +96,8 @@ class _TestSetExpectations:
                 self._add_criteria(criteria)
                 if isinstance(expectation, WeightedCriteria) and expectation.references:
                     self._losses.lost("expectations.weighted_criteria.references")
-            case ToolCalls(expected=calls):
-                self._add_calls(expectation, calls)
+            case ToolCalls(expected=calls) if is_by_name(expectation):
+                self._tools += [call.name for call in calls if call.name not in self._tools]
             case ForbiddenTools(names=names):
                 self._forbidden += names
             case Goal(text=text):
@@ -112,6 +116,11 @@ class _TestSetExpectations:
                 self.options = options_of(expectation)
                 right = [f"{one.id}. {one.text}" for one in expectation.choices if one.id in expectation.correct]
                 self._criteria.append(f"The answer chooses exactly: {'; '.join(right)}")
+            case ToolCalls() | Trajectory() | FinalState():
+                if any(type(one) is type(expectation) for one in self._references):
+                    self._losses.lost(f"expectations.{kind_name(expectation)}", "there is room for one of a kind")
+                else:
+                    self._references.append(expectation)
             case other:
                 self._losses.lost(f"expectations.{kind_name(other)}")
 
@@ -127,18 +136,6 @@ class _TestSetExpectations:
             if one.id != text_id(one.text):
                 self._losses.lost("expectations.criteria.id", "success criteria have a text and no more")
             self._criteria.append(f"{NEGATED}{one.text}" if negative else one.text)
-
-    def _add_calls(self, expectation: ToolCalls, calls: tuple[ExpectedCall, ...]) -> None:
-        names = list(dict.fromkeys(call.name for call in calls))
-        if not calls:
-            self._losses.lost("expectations.tool_calls", "a test set cannot say that no tool may be called")
-        if any(call.arguments or call.reason or call.message is not None for call in calls):
-            self._losses.lost("expectations.tool_calls.arguments", "tools are named, without arguments")
-        if len(names) != len(calls):
-            self._losses.lost("expectations.tool_calls.repeats", "a tool is named once, however often it is called")
-        if expectation.match != BY_NAME and calls:
-            self._losses.lost("expectations.tool_calls.match", "tools are matched by name")
-        self._tools += [name for name in names if name not in self._tools]
 
     def _add_goal(self, text: str, field: str) -> None:
         if self._goal and self._goal != text:
@@ -158,3 +155,4 @@ class _TestSetExpectations:
             yield ForbiddenTools(names=tuple(dict.fromkeys(self._forbidden)))
         if self._goal.strip():
             yield Goal(text=self._goal)
+        yield from self._references

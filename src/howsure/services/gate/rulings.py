@@ -78,12 +78,14 @@ def rule_spending(condition: SpendingLimit, evidence: Evidence) -> GateRuling:
         parts.append(f"{unit.say(own)} for {pluralize(spent.calls, 'call')} of models by the run")
         if money and spent.unpriced:
             unknown.append(f"{pluralize(spent.unpriced, 'call')} without a price")
-    if condition.source is SpendingSource.AGENT or (
-        condition.source is SpendingSource.ALL
-        and not (pins.request.target.partition(":")[0] == CHAT or any(":" in name for name in pins.request.candidates))
-    ):
+    answering = list(evidence.candidates(GateScope()))
+    if condition.source is SpendingSource.ALL:
+        # The run itself pays for the models under test. Runs of older versions do not name these.
+        old = not pins.models and pins.request.target_text.partition(":")[0] == CHAT
+        answering = [] if old else [name for name in answering if name not in pins.models]
+    if condition.source is not SpendingSource.RUN and answering:
         # What each answer took, and how many do not say.
-        seen = [evidence.spent(candidate, GateScope(), money=money) for candidate in evidence.candidates(GateScope())]
+        seen = [evidence.spent(candidate, GateScope(), money=money) for candidate in answering]
         silent = sum(len(each.missing) for each in seen) - evidence.run.counts.pending
         answers, silent = [value for each in seen for value in each.values], max(0, silent)
         # Recorded answers without a cost were paid for long ago, if at all.

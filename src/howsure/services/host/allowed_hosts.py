@@ -27,10 +27,10 @@ class AllowedHosts(Struct, frozen=True):
         return may_connect(self.hosts, host, address, port)
 
 
-def guard_for(hosts: Sequence[str], target: str, blocks: Container[str]) -> AddressGuard | None:
-    """The guard of a target that a request named; None for the operator's own targets, which may call any host."""
-    inner = target.removeprefix("replay:")
-    return None if inner in UNGUARDED or inner in blocks else AllowedHosts(tuple(hosts))
+def guard_for(hosts: Sequence[str], targets: Sequence[str], blocks: Container[str]) -> AddressGuard | None:
+    """The guard of targets that a request named; None for the operator's own targets, which may call any host."""
+    inner = [target.removeprefix("replay:") for target in targets]
+    return None if all(each in UNGUARDED or each in blocks for each in inner) else AllowedHosts(tuple(hosts))
 
 
 def allows_host(hosts: Sequence[str], host: str, port: int | None = None) -> bool:

@@ -41,10 +41,10 @@ def body_differences(before: bytes, after: bytes) -> Iterator[DocumentDifference
 def find_differences(before: Any, after: Any, path: str = "") -> Iterator[DocumentDifference]:
     """Every difference between two JSON values, in the order of the fields."""
     if isinstance(before, dict) and isinstance(after, dict):
-        yield from _compare_objects(before, after, path)
+        yield from _compare_parts(before, after, f"{path}." if path else "", "")
     elif _have_ids(before) and _have_ids(after):
         old, new = ({_id(each): each for each in elements} for elements in (before, after))
-        yield from _compare_by_id(old, new, path)
+        yield from _compare_parts(old, new, f"{path}[", "]")
         if [key for key in old if key in new] != [key for key in new if key in old]:
             yield DocumentDifference(path=path, kind=DocumentDifferenceKind.MOVED, before=list(old), after=list(new))
     # In Python True equals 1; in JSON it does not.
@@ -52,20 +52,11 @@ def find_differences(before: Any, after: Any, path: str = "") -> Iterator[Docume
         yield DocumentDifference(path=path, kind=DocumentDifferenceKind.CHANGED, before=before, after=after)
 
 
-def _compare_objects(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[DocumentDifference]:
-    for name in dict.fromkeys((*before, *after)):
-        field_path = f"{path}.{name}" if path else name
-        if name not in after:
-            yield DocumentDifference(path=field_path, kind=DocumentDifferenceKind.REMOVED, before=before[name])
-        elif name not in before:
-            yield DocumentDifference(path=field_path, kind=DocumentDifferenceKind.ADDED, after=after[name])
-        else:
-            yield from find_differences(before[name], after[name], field_path)
-
-
-def _compare_by_id(old: Mapping[str, Any], new: Mapping[str, Any], path: str) -> Iterator[DocumentDifference]:
+def _compare_parts(
+    old: Mapping[str, Any], new: Mapping[str, Any], before_key: str, after_key: str
+) -> Iterator[DocumentDifference]:
     for key in dict.fromkeys((*old, *new)):
-        field_path = f"{path}[{key}]"
+        field_path = f"{before_key}{key}{after_key}"
         if key not in new:
             yield DocumentDifference(path=field_path, kind=DocumentDifferenceKind.REMOVED, before=old[key])
         elif key not in old:

@@ -70,9 +70,7 @@ class DocumentFiles(Struct, frozen=True):
         if pool is not None:
             pool = replace(pool, path=self.files.get(pool.path, pool.path))
         request = replace(
-            pins.request,
-            datasets=tuple(pin.path for pin in datasets),
-            criteria_from=pool.path if pool else "",
+            pins.request, datasets=tuple(pin.path for pin in datasets), criteria_from=pool.path if pool else ""
         )
         return replace(pins, request=request, datasets=datasets, criteria_from=pool)
 

@@ -238,7 +238,7 @@ def check_document(kit: Kit, kind: DocumentKind, key: str, draft: DocumentDraft,
                 problems = [
                     Problem(code="unknown-grader", field=field, message=f"there is no grader {name!r}")
                     for field, name in types
-                    if name not in known
+                    if str(name).lstrip("+-") not in known
                 ]
                 if problems:
                     raise DatasetInvalid("evaluators", problems)

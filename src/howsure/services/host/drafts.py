@@ -41,11 +41,7 @@ LAST_PATH_PART = re.compile(r"(\.[^.\[\]]+|\[[^\]]*\])$")
 TEMPORARY_FOLDER = re.compile(re.escape(gettempdir()) + r"/[^/\s]+/")
 ENTRIES_PER_PAGE = 25
 """How many entries of a document are edited at a time."""
-ENTRIES = {
-    DocumentKind.RUBRIC: "rules",
-    DocumentKind.TEST_SET: "items",
-    DocumentKind.QUESTION_SET: "questions",
-}
+ENTRIES = {DocumentKind.RUBRIC: "rules", DocumentKind.TEST_SET: "items", DocumentKind.QUESTION_SET: "questions"}
 STARTERS: dict[DocumentKind, Json] = {
     DocumentKind.RUBRIC: {
         "name": "",
@@ -63,15 +59,9 @@ STARTERS: dict[DocumentKind, Json] = {
     DocumentKind.TEST_SET: {
         "name": "",
         "agent_id": "",
-        "items": [
-            {"type": "single_turn", "name": "", "inputs": {"message": ""}, "expected": {"success_criteria": []}},
-        ],
+        "items": [{"type": "single_turn", "name": "", "inputs": {"message": ""}, "expected": {"success_criteria": []}}],
     },
-    DocumentKind.QUESTION_SET: {
-        "name": "",
-        "agent_id": "",
-        "questions": [{"question": "", "expected_answer": ""}],
-    },
+    DocumentKind.QUESTION_SET: {"name": "", "agent_id": "", "questions": [{"question": "", "expected_answer": ""}]},
 }
 
 

@@ -106,7 +106,7 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
         criteria_from=str(reference_to(source)) if conversations else "",
         rubric=str(reference_to(rubric)) if rubric else "",
         agent=str(reference_to(agent)) if agent else "",
-        target="" if answered else allowed_target(host, request.target, agent_id),
+        target="" if answered else allowed_target(host, request.target_text, agent_id),
         judge=allowed_judge(host, request.judge),
         simulator=allowed_simulator(host, request.simulator),
         graders=graders or None,

@@ -65,12 +65,7 @@ async def correct_rates(work: Workspace, name: str, method: Correction) -> Corre
             if group.level in ("case", "criterion") and not group.where and group.verdicts is not None
         ]
     return CorrectedRun(
-        run=run.id,
-        judge=pin.spec,
-        calibrated=newest.at.isoformat(),
-        method=used,
-        same_run=same,
-        rates=tuple(rates),
+        run=run.id, judge=pin.spec, calibrated=newest.at.isoformat(), method=used, same_run=same, rates=tuple(rates)
     )
 
 

@@ -148,10 +148,7 @@ def save_judge_test(work: Workspace, test: JudgeTest) -> Path:
 def open_judge_pin(models: OpenModels) -> JudgePin:
     """The pin of the judge that is open now."""
     return JudgePin(
-        spec=models.judge,
-        sha256=models.judge_sha256,
-        prompts=models.judge_prompts,
-        howsure_version=__version__,
+        spec=models.judge, sha256=models.judge_sha256, prompts=models.judge_prompts, howsure_version=__version__
     )
 
 

@@ -21,6 +21,7 @@ from howsure.graders.judged_grader import JudgedGrader
 from howsure.model.agent import Agent
 from howsure.model.calibration import AttackOutcome, Figure, JudgePin, JudgeTest, Stability, VerdictFlip
 from howsure.model.case import Case
+from howsure.model.dataset_policy import DatasetPolicy
 from howsure.model.result import Result
 from howsure.model.rubric import Rubric
 from howsure.model.run_request import RUN_PREFIX, RunRequest
@@ -41,7 +42,7 @@ from howsure.services.judge.judge_records import open_judge_pin
 from howsure.services.run.execute import is_out_of_budget
 from howsure.services.run.judges import open_models
 from howsure.services.run.model_access import JudgeSource, OpenModels
-from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials
+from howsure.services.run.plan import Plan, RunMaterials, named_graders, plan_run, read_materials
 from howsure.services.run.recorded_answers import RecordedAnswers, earlier_answers, read_answers
 from howsure.services.workspace import Workspace
 from howsure.stats.intervals import mean_interval
@@ -81,6 +82,7 @@ class JudgeBench(Struct, frozen=True, kw_only=True):
     room: Semaphore
     agent: Agent | None = None
     contracts: Mapping[str, Mapping[str, Any]]
+    policies: Mapping[str, DatasetPolicy]
 
     async def judged(self, subject: JudgeSubject, candidate: str, repeat: int) -> Result:
         """Have the judge grade one answer; the result of the attempt."""
@@ -89,6 +91,7 @@ class JudgeBench(Struct, frozen=True, kw_only=True):
             rubric=subject.rubric,
             agent=self.agent,
             contracts=self.contracts,
+            policies=self.policies,
         )
         graders: list[Any] = [each.bind(setting) for each in self.graders]
         target = AnsweredTarget(subject.transcript)
@@ -112,10 +115,9 @@ def build_bench(work: Workspace, request: RunRequest, materials: RunMaterials, m
         raise PlanRefused(
             "a recording repeats what was said of other answers; test the judge that it was recorded from"
         )
-    if request.graders is not None:
-        graders = [work.kit.graders[name] for name in request.graders]
-    else:  # optional graders only where they are named
-        graders = [each for each in work.kit.graders if not getattr(each, "optional", False)]
+    # Optional graders only where they are named.
+    usual = [each for each in work.kit.graders if not getattr(each, "optional", False)]
+    graders = named_graders(request, work.kit, usual)
     return JudgeBench(
         source=source,
         graders=tuple(each for each in graders if isinstance(each, JudgedGrader)),
@@ -124,6 +126,7 @@ def build_bench(work: Workspace, request: RunRequest, materials: RunMaterials, m
         room=Semaphore(plan.concurrency),
         agent=materials.agent,
         contracts=work.kit.contracts,
+        policies=work.kit.dataset_policies,
     )
 
 

@@ -144,15 +144,10 @@ def _duplicates(labels: list[Label], file: str) -> Iterator[Problem]:
     first: dict[tuple[Any, ...], int] = {}
     for label in labels:
         if (earlier := first.setdefault(label.key, label.line)) != label.line:
-            yield Problem(
-                code="duplicate-label",
-                message=f"a second label for the same grade by the same person; the first is on line {earlier}",
-                file=file,
-                line=label.line,
-                field="annotator",
-                found=shown(label.annotator),
-                hint="give each person's labels their own `annotator`, or remove one",
-            )
+            message = f"a second label for the same grade by the same person; the first is on line {earlier}"
+            at, found = Spot(file, label.line, "annotator"), shown(label.annotator)
+            hint = "give each person's labels their own `annotator`, or remove one"
+            yield at.problem("duplicate-label", message, found=found, hint=hint)
 
 
 def _mixed(labels: list[Label], file: str) -> Iterator[Problem]:
@@ -162,15 +157,9 @@ def _mixed(labels: list[Label], file: str) -> Iterator[Problem]:
         earlier = first.setdefault((label.grader, bool(label.criterion)), label)
         if earlier.is_verdict is not label.is_verdict:
             kinds = ("a verdict", "a number") if label.is_verdict else ("a number", "a verdict")
-            yield Problem(
-                code="mixed-labels",
-                message=f"{kinds[0]} where line {earlier.line} has {kinds[1]} for {label.grader}",
-                file=file,
-                line=label.line,
-                field="label",
-                expected=kinds[1],
-                found=shown(label.value),
-            )
+            message = f"{kinds[0]} where line {earlier.line} has {kinds[1]} for {label.grader}"
+            at = Spot(file, label.line, "label")
+            yield at.problem("mixed-labels", message, expected=kinds[1], found=shown(label.value))
 
 
 def _off_scale(labels: list[Label], file: str, kit: Kit) -> Iterator[Problem]:
@@ -178,20 +167,13 @@ def _off_scale(labels: list[Label], file: str, kit: Kit) -> Iterator[Problem]:
         if label.grader not in kit.graders:
             message = f"there is no grader {shown(label.grader)}"
             hint = did_you_mean(label.grader, kit.graders.names())
-            yield Problem(code="unknown-grader", message=message, file=file, line=label.line, field="grader", hint=hint)
+            yield Spot(file, label.line, "grader").problem("unknown-grader", message, hint=hint)
             continue
         scale = getattr(kit.graders[label.grader], "scale", None)
         if isinstance(scale, Scale) and not label.is_verdict and label.value not in scale:
             message = f"{label.value:g} is not on the scale of {label.grader}"
-            yield Problem(
-                code="off-scale",
-                message=message,
-                file=file,
-                line=label.line,
-                field="label",
-                expected=str(scale),
-                found=shown(label.value),
-            )
+            at = Spot(file, label.line, "label")
+            yield at.problem("off-scale", message, expected=str(scale), found=shown(label.value))
 
 
 Key = tuple[str, str, int, str, str]
@@ -371,27 +353,15 @@ def _twice(about: Sequence[Label], labels: LabelFile) -> Iterator[Problem]:
     first: dict[str, int] = {}
     for label in about:
         if (earlier := first.setdefault(label.annotator, label.line)) != label.line:
-            yield Problem(
-                code="duplicate-label",
-                message=f"a second label by the same person for the criterion of line {earlier}, by another name",
-                file=labels.path,
-                line=label.line,
-                field="criterion_id",
-                found=label.criterion,
-                hint="remove one of them",
-            )
+            message = f"a second label by the same person for the criterion of line {earlier}, by another name"
+            at = Spot(labels.path, label.line, "criterion_id")
+            yield at.problem("duplicate-label", message, found=label.criterion, hint="remove one of them")
 
 
 def _ambiguous(label: Label, fitting: Sequence[GradedAnswer], path: str) -> Problem:
     who = Counter(answer.candidate for answer in fitting)
     field = "candidate" if len(who) > 1 else "repeat"
     known = ", ".join(who) if len(who) > 1 else ", ".join(str(answer.repeat) for answer in fitting)
-    return Problem(
-        code="ambiguous-label",
-        message=f"the case {label.case_id!r} has {len(fitting)} answers, and the label may be about any of them",
-        file=path,
-        line=label.line,
-        field=field,
-        expected=f"one of {known}",
-        hint=f"say which with `{field}`",
-    )
+    message = f"the case {label.case_id!r} has {len(fitting)} answers, and the label may be about any of them"
+    expected, hint = f"one of {known}", f"say which with `{field}`"
+    return Spot(path, label.line, field).problem("ambiguous-label", message, expected=expected, hint=hint)

@@ -172,9 +172,7 @@ def _shift(pairs: Sequence[GradePair], level: str, criterion: str = "") -> Judge
         criterion=criterion,
         text=part.text if part and criterion else "",
         difference=Figure(
-            value=fmean(differences) if differences else None,
-            interval=mean_interval(differences),
-            n=len(differences),
+            value=fmean(differences) if differences else None, interval=mean_interval(differences), n=len(differences)
         ),
         same_verdict=rate_figure(len(scored) - len(flipped), len(scored)),
         only_old=sum(both.old.value is not None and both.new.value is None for both in pairs),

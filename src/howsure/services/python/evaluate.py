@@ -40,10 +40,10 @@ def evaluate(dataset: Dataset, target: TargetInput = None, **options: Any) -> Fi
     """Run a dataset and wait for it: `evaluate("cases.jsonl", my_bot, judge="offline", repeat=3).passed`.
 
     `dataset`: a path, or a list of dicts (`{"input": …, "expected": …}`, or lines of any dialect) or of Cases.
-    `target`: a function of text (sync or async), any target that `howsure run --target` takes, or None for the answers
-    that were recorded. `options`: every field of `RunRequest`, under its name; `database`, `config` and `plugins`; and
-    `progress`, a function that is told of results as they come. Where an event loop runs (a notebook), the work is done
-    in a thread beside it.
+    `target`: a function of text (sync or async), any target that `howsure run --target` takes, a list of these to
+    compare them, or None for the answers that were recorded. `options`: every field of `RunRequest`, under its name;
+    `database`, `config` and `plugins`; and `progress`, a function that is told of results as they come. Where an event
+    loop runs (a notebook), the work is done in a thread beside it.
     """
     return run_sync(evaluate_async(dataset, target, **options))
 
@@ -93,22 +93,25 @@ def request_for(work: Workspace, dataset: Dataset, target: TargetInput, options:
     if unknown := own.keys() - takes.keys():
         known = ", ".join(sorted({*takes, *WorkspaceOptions.__annotations__, "progress"}))
         raise ConfigInvalid(f"evaluate takes no {', '.join(sorted(unknown))}; it takes {known}")
-    if target is None or isinstance(target, str):
-        spec = target or ""
-    else:
-        functions = FunctionTargets()
+    functions = FunctionTargets()
+    given = target if isinstance(target, list | tuple) else [target or ""]
+    if not all(isinstance(each, str) for each in given):
         work.kit.kinds.replace(functions)
-        spec = functions.add(target)
+    specs = tuple(each if isinstance(each, str) else functions.add(each) for each in given)
+    spec = specs if len(specs) > 1 else "".join(specs)
     values: dict[str, Any] = {"datasets": saved.datasets, "dialect": saved.dialect, "target": spec}
     values["name"] = GIVEN if saved.made else ""
     if not spec:
         # Answers that came with the cases count where nobody else is to answer.
         values["responses"] = saved.responses
     if own.get("graders") is not None:
-        for grader in own["graders"]:
+        named = own["graders"].split(",") if isinstance(own["graders"], str) else own["graders"]
+        for grader in named:
             if not isinstance(grader, str):
                 work.kit.graders.replace(grader)
-        own["graders"] = [each if isinstance(each, str) else each.name for each in own["graders"]]
+        # Beside names with a sign, a grader that was handed over is one more.
+        sign = "+" if any(isinstance(each, str) and each[:1] in ("+", "-") for each in named) else ""
+        own["graders"] = [each.strip() if isinstance(each, str) else f"{sign}{each.name}" for each in named]
     try:
         request = msgspec.convert(values | {name: _plain(own[name], takes[name]) for name in own}, RunRequest)
     except msgspec.ValidationError as error:

@@ -28,7 +28,8 @@ class SessionOpener(Protocol):
 
 Record = Mapping[str, Any]
 CaseInput = str | Path | Case | Record
-TargetInput = str | Callable[..., Any] | SessionOpener | None
+OneTarget = str | Callable[..., Any] | SessionOpener
+TargetInput = OneTarget | Sequence[OneTarget] | None
 
 SHORT = ("id", "input", "expected", "criteria", "context", "answer", "metadata")
 """The fields of a short case, such as `{"input": "2 + 2?", "expected": "4"}`."""

@@ -93,6 +93,7 @@ class CaseByCaseRun:
             agent=self._plan.pins.agent,
             candidate=candidate.candidate,
             repeat=candidate.repeat,
+            documents=self._plan.models.documents,
         )
         return replace(candidate, target=functions.make(request))
 

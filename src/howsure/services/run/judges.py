@@ -12,13 +12,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.config import FILE, PanelSettings
+from howsure.config import FILE, AnswerRendering, PanelSettings, Settings
 from howsure.dialects.datasets import digest
 from howsure.errors import ConfigInvalid, Conflict, NotFound, PlanRefused, Problem
 from howsure.judges.answer_prompts import answer_prompts_fingerprint
 from howsure.judges.base import Judge, VotingProcedure
 from howsure.judges.batches import BatchingJudge
-from howsure.judges.documents import NO_DOCUMENTS, Documents
+from howsure.judges.documents import DOCUMENT_CHARACTERS, NO_DOCUMENTS, Documents
 from howsure.judges.judge_prompts import prompts_fingerprint
 from howsure.judges.live_judges import LiveJudge
 from howsure.judges.offline.judge import OfflineJudge
@@ -39,9 +39,10 @@ from howsure.services.run.model_access import (
     ModelAccess,
     OpenModels,
     SharedAccess,
+    open_documents,
     open_model_access,
 )
-from howsure.services.run.participants import chat_models, parse_target, simulator_model
+from howsure.services.run.participants import Candidate, resolve_candidates, simulator_model
 from howsure.services.workspace import Workspace
 from howsure.version import __version__
 
@@ -54,12 +55,14 @@ FREE_JUDGES = (OFFLINE, RECORDED)
 
 
 class JudgeSettings(Struct, frozen=True, kw_only=True):
-    """How a judge model is called. `rated` is for questions whose answer is a whole number on a scale. `optional` names
-    settings that we add ourselves: a model that refuses one is asked without it, in this order."""
+    """How a judge model is called, and how it is shown answers that are JSON. `rated` is for questions whose answer is
+    a whole number on a scale. `optional` names settings that we add ourselves: a model that refuses one is asked
+    without it, in this order."""
 
     settings: CallSettings = CallSettings()
     rated: CallSettings = CallSettings()
     optional: tuple[str, ...] = ()
+    rendering: AnswerRendering = AnswerRendering.AS_IS
 
 
 def judge_settings_for(provider: str, configured: CallSettings, votes: int = 1) -> JudgeSettings:
@@ -118,8 +121,16 @@ class LiveJudgeSource:
         return BatchingJudge(judge) if self._batch else judge
 
     def _judge(self, namespace: str = "") -> LiveJudge:
-        settings, rated = self._settings.settings, self._settings.rated
-        return LiveJudge(self._model, "", namespace, settings=settings, rated=rated, documents=self._documents)
+        chosen = self._settings
+        return LiveJudge(
+            self._model,
+            "",
+            namespace,
+            settings=chosen.settings,
+            rated=chosen.rated,
+            documents=self._documents,
+            rendering=chosen.rendering,
+        )
 
 
 class PanelMemberSource(Struct, frozen=True):
@@ -162,28 +173,39 @@ async def open_models(
     if request.budget:
         parse_budget(request.budget)
     settings, kind = work.settings, request.judge.partition(":")[0]
-    target = parse_target(request.target, work.kit, settings.targets)
-    tested, player = chat_models(target, request), simulator_model(request.simulator, target, work.kit)
+    candidates = resolve_candidates(request, work)
+    target = candidates[0].target
+    tested = [each.model for each in candidates if each.model]
+    player = simulator_model(request.simulator, target, work.kit)
     judges = [] if kind in ("", NONE, PANEL, *FREE_JUDGES) else [request.judge]
     if kind == PANEL:
         judges = [text for text in _panel_settings(work, request).members if text.partition(":")[0] not in FREE_JUDGES]
     names = dict.fromkeys([*judges, *tested, *filter(None, [player])])
     specs = {text: parse_model(text, os.environ, work.kit.providers.by_name()) for text in names}
+    how_asked = "" if target.is_recorded else _how_asked(settings, candidates)
     async with AsyncExitStack() as stack:
         if not specs:
-            yield _open_judge(work, request, specs, None)
+            judged = _open_judge(work, request, specs, None)
+            yield replace(judged, target_sha256=how_asked, documents=open_documents(work, request))
             return
         access = await open_model_access(work, request, tuple(specs.values()), stack, before=before, shared=shared)
-        models = {text: access.client.model(specs[text], settings.target_settings) for text in tested}
-        how_asked = fingerprint([answer_prompts_fingerprint(), settings.target_settings, settings.images])
         yield replace(
             _open_judge(work, request, specs, access),
-            models=models,
-            target_sha256=how_asked if models else "",
+            models={text: access.client.model(specs[text], settings.target_settings) for text in tested},
+            target_sha256=how_asked,
             simulator=access.client.model(specs[player]) if player else None,
             documents=access.documents,
+            judge_reads=bool(judges),
             spent=access.spent,
         )
+
+
+def _how_asked(settings: Settings, candidates: Sequence[Candidate]) -> str:
+    """A hash of what shapes the requests to live targets, besides their own settings."""
+    own = [[each.name, settings.candidates[each.name]] for each in candidates if each.name in settings.candidates]
+    limit = settings.document_characters
+    changed = [*own, *([limit] if limit != DOCUMENT_CHARACTERS else [])]
+    return fingerprint([answer_prompts_fingerprint(), settings.target_settings, settings.images, *changed])
 
 
 def _open_judge(
@@ -200,14 +222,15 @@ def _open_judge(
     if kind == PANEL:
         return _open_panel(work, request, specs, access)
     assert access is not None
-    live = _live_judge(request, specs[request.judge], access, work.settings.judge_settings)
+    live = _live_judge(work, request, specs[request.judge], access, work.settings.judge_settings)
     return OpenModels(judge=request.judge, judge_sha256=live.pin, judge_prompts=prompts_fingerprint(), source=live)
 
 
 def _live_judge(
-    request: RunRequest, spec: ModelSpec, access: ModelAccess, configured: CallSettings, votes: int = 1
+    work: Workspace, request: RunRequest, spec: ModelSpec, access: ModelAccess, configured: CallSettings, votes: int = 1
 ) -> LiveJudgeSource:
-    settings = judge_settings_for(spec.provider, configured, votes)
+    rendering = work.settings.answer_rendering
+    settings = replace(judge_settings_for(spec.provider, configured, votes), rendering=rendering)
     return LiveJudgeSource(access.client.model(spec), settings, access.documents, batch=request.batch_criteria)
 
 
@@ -233,7 +256,7 @@ def _open_panel(
         kind, _, file = text.partition(":")
         if access is not None and (spec := live.get(text)):
             configured = panel.settings.get(text, work.settings.judge_settings)
-            source = _live_judge(request, spec, access, configured, panel.votes)
+            source = _live_judge(work, request, spec, access, configured, panel.votes)
             seats[str(spec) if short[str(spec)] == 1 else text] = PanelMemberSource(source, source.pin, free=False)
         elif kind == RECORDED:
             seats[text] = PanelMemberSource(*_recorded_judge(file), free=True)

@@ -12,7 +12,7 @@ from typing import IO, Protocol
 
 from msgspec import Struct, field
 
-from howsure.errors import ConfigInvalid, Problem
+from howsure.errors import PlanRefused, Problem
 from howsure.judges.base import Judge
 from howsure.judges.documents import NO_DOCUMENTS, Documents
 from howsure.llm.base import Budget, Cache, LanguageModel, ModelSpec
@@ -43,7 +43,8 @@ class OpenModels(Struct, frozen=True, kw_only=True):
     """The judge, the models under test and the model that plays the user, while a run may ask them.
 
     `judge`, `judge_sha256` and `judge_prompts` (the hash of the prompts) are pinned; `source` is None where there is no
-    judge. `models` are those under test, and `target_sha256` pins how they are asked. `spent` tells what all cost."""
+    judge. `models` are those under test, and `target_sha256` pins how live targets are asked. `spent` tells what all
+    cost. `judge_reads`: a live judge is shown the documents, too."""
 
     judge: str = ""
     judge_sha256: str = ""
@@ -53,6 +54,7 @@ class OpenModels(Struct, frozen=True, kw_only=True):
     target_sha256: str = ""
     simulator: LanguageModel | None = None
     documents: Documents = NO_DOCUMENTS
+    judge_reads: bool = False
     spent: Callable[[], ModelSpending | None] = lambda: None
 
     @property
@@ -107,21 +109,30 @@ async def open_model_access(
         cache=cache,
         budget=meter if common.budget is None else common.budget,
         prices=work.prices,
-        trace=trace_to_file(stack.enter_context(_open_trace(request.trace))) if request.trace else None,
+        trace=trace_to_file(stack.enter_context(open_to_append("--trace", request.trace))) if request.trace else None,
         limiters=common.limiters,
     )
     client = await stack.enter_async_context(ModelClient(os.environ, options))
-    # Attachments lie beside the datasets.
+    return ModelAccess(client, lambda: _total_spending(client, before, meter), open_documents(work, request))
+
+
+def open_documents(work: Workspace, request: RunRequest) -> Documents:
+    """The documents of the cases: they lie beside the datasets."""
+    settings = work.settings
     folders = [Path(path) if Path(path).is_dir() else Path(path).parent for path in request.datasets]
-    documents = Documents(tuple(folders), pictures=settings.images)
-    return ModelAccess(client, lambda: _total_spending(client, before, meter), documents)
+    return Documents(
+        tuple(folders),
+        pictures=settings.images,
+        characters=settings.document_characters,
+        policies=work.kit.dataset_policies,
+    )
 
 
-def _open_trace(path: str) -> IO[bytes]:
+def open_to_append(option: str, path: str) -> IO[bytes]:
     try:
         return Path(path).open("ab")
     except OSError as error:
-        raise ConfigInvalid(f"--trace {path}: cannot be written: {error.strerror}") from error
+        raise PlanRefused(f"{option} {path}: cannot be written: {error.strerror}") from error
 
 
 def _total_spending(client: ModelClient, before: ModelSpending, meter: BudgetMeter | None) -> ModelSpending:

@@ -1,9 +1,11 @@
-"""The participants of a run's conversations: the target and the simulated user of each candidate and repeat."""
+"""The participants of a run's conversations: its candidates, and the target and the simulated user of each of them and
+each repeat."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
@@ -14,10 +16,13 @@ from howsure.kit import Kit
 from howsure.llm.transport import AddressGuard
 from howsure.model.agent import Agent
 from howsure.model.case import Case, Scenario, user_turns
+from howsure.model.expectation import CorrectChoice
+from howsure.model.flag import Flag
+from howsure.model.llm_settings import CallSettings
 from howsure.model.run_request import OFFLINE, RunRequest
 from howsure.model.transcript import Transcript
 from howsure.services.files import fingerprint
-from howsure.services.run.model_access import OpenModels
+from howsure.services.run.model_access import RECORDED, OpenModels
 from howsure.services.workspace import Workspace
 from howsure.targets.base import Target, TargetRequest
 from howsure.targets.chat.target import ChatTarget
@@ -30,7 +35,7 @@ from howsure.users.scripts import FixedTurns, ReplayedUsers, ScriptedUsers
 from howsure.users.stops import StopRules, handoff_tools
 from howsure.version import __version__
 
-RECORDED, CHAT, REPLAY = "recorded", "chat", "replay"
+CHAT, REPLAY = "chat", "replay"
 
 Blocks = Mapping[str, Mapping[str, Any]]
 
@@ -80,14 +85,88 @@ def parse_target(spec: str, kit: Kit, blocks: Blocks) -> TargetSpec:
     raise UnknownName("target", spec, [*blocks, *kit.targets.names(), CHAT, *kit.kinds.names(), REPLAY])
 
 
-def chat_models(target: TargetSpec, request: RunRequest) -> tuple[str, ...]:
-    """The models under test: of `--target chat:MODEL` or a chat block; with `--target chat`, the candidates."""
+class Candidate(Struct, frozen=True, kw_only=True):
+    """One way of answering that a run compares: a target under a short name. `model`, `settings` and `system_prompt`
+    are those of a chat target."""
+
+    name: str
+    target: TargetSpec
+    model: str = ""
+    settings: CallSettings = CallSettings()
+    system_prompt: str = ""
+
+
+def resolve_candidates(request: RunRequest, work: Workspace, recorded: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
+    """The candidates of a run. Every `--target` is one, under the name of its block or as it is written; one target
+    alone needs no name. A chat target without a model stands for the candidates that `--candidate` names, else for
+    those of the settings; recorded answers stand for those who gave them."""
+    written = request.targets or ("",)
+    specs = {spec: parse_target(spec, work.kit, work.settings.targets) for spec in written}
+    if len(specs) < len(written):
+        raise PlanRefused(f"--target {next(spec for spec in specs if written.count(spec) > 1)} is named twice")
+    if len(specs) == 1:
+        return _only_target(request, work, specs[written[0]], recorded)
+    if odd := [spec for spec, target in specs.items() if target.is_recorded or target.replay]:
+        raise PlanRefused(f"--target {odd[0] or RECORDED} stands alone: several targets are live ones")
+    fixed: dict[str, Candidate] = {}
+    without_model: list[TargetSpec] = []
+    for spec, target in specs.items():
+        model = _fixed_model(target)
+        if target.kind == CHAT and not model:
+            without_model.append(target)
+            continue
+        name = spec if target.name == spec else model or spec
+        fixed[name] = Candidate(name=name, target=target, model=model, settings=work.settings.target_settings)
+    rest = tuple(name for name in request.candidates if name not in fixed)
+    chosen = [each for each in fixed.values() if not request.candidates or each.name in request.candidates]
+    for target in without_model if rest or not request.candidates else ():
+        chosen += _chat_candidates(target, rest, work)
+    if rest and not without_model:
+        raise PlanRefused(f"--candidate {rest[0]}: no --target of that name; there are {', '.join(fixed)}")
+    return tuple({each.name: each for each in chosen}.values())
+
+
+def _only_target(
+    request: RunRequest, work: Workspace, target: TargetSpec, recorded: tuple[str, ...]
+) -> tuple[Candidate, ...]:
+    named, model = request.candidates, _fixed_model(target)
+    if target.kind == CHAT and not model:
+        return _chat_candidates(target, named, work)
+    if target.kind == CHAT and not target.replay and named not in ((), (model,)):
+        raise PlanRefused(
+            f"--candidate {named[0]}: this target asks {model} and nobody else; write --target chat (or a block without"
+            " `model`) to ask the candidates, or one --target for each"
+        )
+    names = named or (recorded if not target.replay else ()) or (model,)
+    settings = work.settings.target_settings
+    return tuple(Candidate(name=name, target=target, model=model, settings=settings) for name in names)
+
+
+def _chat_candidates(target: TargetSpec, names: tuple[str, ...], work: Workspace) -> tuple[Candidate, ...]:
+    """A chat target without a model: those that are named, else all of the settings."""
+    known, usual = work.settings.candidates, work.settings.target_settings
+    if not names and not known:
+        raise PlanRefused(
+            "--target chat needs models: chat:provider:model, or --candidate provider:model for each,"
+            " or `candidates:` in howsure.yaml"
+        )
+    chosen: list[Candidate] = []
+    for name in names or known:
+        if own := known.get(name):
+            settings, prompt = own.call_settings(usual), own.system_prompt
+            chosen.append(Candidate(name=name, target=target, model=own.model, settings=settings, system_prompt=prompt))
+        elif ":" in name:
+            chosen.append(Candidate(name=name, target=target, model=name, settings=usual))
+        else:
+            raise UnknownName("candidate", name, [*known, "provider:model"])
+    return tuple(chosen)
+
+
+def _fixed_model(target: TargetSpec) -> str:
+    """The model that a chat target names itself; "" for other kinds."""
     if target.kind != CHAT:
-        return ()
-    model = target.rest or read_chat_settings(target.name, target.settings)[0].model
-    if not model and not request.candidates:
-        raise PlanRefused("--target chat needs models: chat:provider:model, or --candidate provider:model for each")
-    return (model,) if model else request.candidates
+        return ""
+    return target.rest or read_chat_settings(target.name, target.settings)[0].model
 
 
 def simulator_model(spec: str, target: TargetSpec, kit: Kit) -> str:
@@ -119,8 +198,8 @@ class ScenarioUsers:
 
 
 class Participants:
-    """Everyone who takes part in the conversations of a run: makes the target and the simulated user of each candidate
-    and repeat. `guard` says where the target may be reached; None: anywhere."""
+    """Everyone who takes part in the conversations of a run: its candidates, and for each of them and each repeat a
+    target and a simulated user. `guard` says where the target may be reached; None: anywhere."""
 
     def __init__(
         self,
@@ -138,7 +217,8 @@ class Participants:
         self._agent = agent
         self._recordings = recordings
         self._guard = guard
-        self.spec = parse_target(request.target, work.kit, work.settings.targets)
+        self.candidates = resolve_candidates(request, work, recordings.candidates if recordings else ())
+        self.spec = self.candidates[0].target
 
     @property
     def simulates(self) -> bool:
@@ -157,38 +237,53 @@ class Participants:
         version = LiveUsers(self._models.simulator).version
         return fingerprint([self.simulator, version, self._work.settings.simulator_settings])
 
-    def target(self, candidate: str, repeat: int) -> Target:
-        spec, kit = self.spec, self._work.kit
+    @property
+    def target_sha256(self) -> str:
+        """A hash of how the targets are asked, besides what the request says itself."""
+        targets = {candidate.target.name: candidate.target for candidate in self.candidates}
+        return self._models.target_sha256 + "".join(target.sha256 for target in targets.values())
+
+    def target(self, candidate: Candidate, repeat: int) -> Target:
+        spec, kit = candidate.target, self._work.kit
         if spec.is_recorded:
-            return RecordedTarget(self._recordings, candidate, repeat)
+            return RecordedTarget(self._recordings, candidate.name, repeat)
         if self._recordings is not None and not spec.replay:
             raise PlanRefused(f"--responses has the answers already; it cannot go with --target {spec.name}")
         if spec.kind == CHAT:
-            block, scripts = read_chat_settings(self.spec.name, self.spec.settings)
+            block, scripts = read_chat_settings(spec.name, spec.settings)
+            described = self._agent.system_prompt if self._agent else ""
             return ChatTarget(
-                self._models.models[self.spec.rest or block.model or candidate],
-                block.system_prompt or (self._agent.system_prompt if self._agent else ""),
+                self._models.models[candidate.model],
+                candidate.system_prompt or block.system_prompt or described,
                 namespace=f"repeat {repeat}",
                 documents=self._models.documents,
                 offer=tool_offer(block, scripts, self._work.beside, self._agent),
                 agent=block.agent,
+                settings=candidate.settings,
             )
-        if spec.kind in kit.targets:
-            return kit.targets[spec.kind]
-        return kit.kinds[spec.kind].make(
-            TargetRequest(
-                name=spec.name,
-                rest=spec.rest,
-                settings=spec.settings,
-                folder=self._work.beside,
-                environ=os.environ,
-                state=self._request.state,
-                agent=self._agent,
-                candidate=candidate,
-                repeat=repeat,
-                guard=self._guard,
-            )
+        request = TargetRequest(
+            name=spec.name,
+            rest=spec.rest,
+            settings=spec.settings,
+            folder=self._work.beside,
+            environ=os.environ,
+            state=self._request.state,
+            agent=self._agent,
+            candidate=candidate.name,
+            repeat=repeat,
+            guard=self._guard,
+            documents=self._models.documents,
         )
+        made = kit.targets[spec.kind] if spec.kind in kit.targets else kit.kinds[spec.kind].make(request)
+        # One name alone is what the target is called in this run.
+        several = len(self._request.targets) == 1 < len(self._request.candidates)
+        if several and not spec.replay and not getattr(made, "takes_candidate", False):
+            raise PlanRefused(
+                f"--candidate {candidate.name}: the target {spec.name} is never told which candidate it is, so all"
+                " would be the same: use {candidate} in its settings, take `candidate` in its code, or name one"
+                " --target for each"
+            )
+        return made
 
     def users(self, candidate: str, repeat: int) -> UserSimulator:
         if self.spec.is_recorded:
@@ -204,12 +299,26 @@ class Participants:
             return ScenarioUsers(self._work.kit.users[self.simulator])
         return OfflineUsers(seed=repeat, stops=stops)
 
-    @property
-    def limits(self) -> TimeLimits:
+    def case_flags(self, candidate: Candidate) -> Callable[[Case], Iterable[Flag]]:
+        """Flags the documents of a case that cannot be read or are cut, where anybody is shown them: a live target, or
+        a live judge, which is not asked about choices."""
+        target, models = candidate.target, self._models
+        if not target.is_recorded:
+            return partial(models.documents.flags, pictures=target.kind == CHAT)
+        if not models.judge_reads:
+            return lambda case: ()
+
+        def flags(case: Case) -> Iterable[Flag]:
+            choice = all(isinstance(expected, CorrectChoice) for expected in case.expectations)
+            return () if choice else models.documents.flags(case)
+
+        return flags
+
+    def limits(self, candidate: Candidate) -> TimeLimits:
         """A model has limits of its own for each attempt, and may wait for a rate limit longer than that; so has a kind
         of target that times its own calls."""
-        kind, kit, settings = self.spec.kind, self._work.kit, self._work.settings
-        if self.spec.is_recorded:
+        kind, kit, settings = candidate.target.kind, self._work.kit, self._work.settings
+        if candidate.target.is_recorded:
             return TimeLimits()
         keeps_time = kind == CHAT or kind in kit.targets or getattr(kit.kinds[kind], "keeps_time", False)
         by_default = None if keeps_time else TURN_SECONDS
@@ -223,10 +332,11 @@ def _earlier_conversations(recordings: Recordings | None, candidate: str, repeat
         return {}
     only = recordings.candidates if len(recordings.candidates) == 1 else ()
     preferred = [(name, number) for name in (candidate, "", *only) for number in (repeat, 1)]
-    found: dict[str, tuple[int, Transcript]] = {}
-    for (case, name, number), recording in recordings.by_case.items():
-        if isinstance(recording, Transcript) and (name, number) in preferred:
-            place = preferred.index((name, number))
-            if case not in found or place < found[case][0]:
-                found[case] = (place, recording)
-    return {case: recording for case, (_, recording) in found.items()}
+    found: dict[str, Transcript] = {}
+    for place in reversed(preferred):
+        found |= {
+            case: recording
+            for (case, *by), recording in recordings.by_case.items()
+            if tuple(by) == place and isinstance(recording, Transcript)
+        }
+    return found

@@ -3,14 +3,17 @@ pinned. One request becomes one plan."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from howsure.config import Settings
 from howsure.dialects.agent_files import read_agent
 from howsure.dialects.datasets import digest
 from howsure.dialects.rubric_files import applicable, read_rubric
@@ -27,10 +30,11 @@ from howsure.model.run import DatasetPin, Pins
 from howsure.model.run_request import DEFAULT_CONCURRENCY, RunRequest
 from howsure.model.verdict import Profile
 from howsure.policies.gate_expressions import read_gates
-from howsure.policies.profiles import DEFAULT_PROFILE
+from howsure.policies.profiles import DEFAULT_PROFILE, builtin_profiles
 from howsure.services.files import fingerprint, stored_path
-from howsure.services.run.model_access import OpenModels
-from howsure.services.run.participants import RECORDED, Participants, chat_models
+from howsure.services.run.model_access import RECORDED, OpenModels
+from howsure.services.run.participants import Participants
+from howsure.services.run.plan_notes import PlanNotes
 from howsure.services.run.pooled_criteria import PooledCriteria
 from howsure.services.run.preflight import CaseSelection, CheckedDataset, CoverageCheck, preflight
 from howsure.services.run.recorded_answers import RecordedAnswers
@@ -39,6 +43,9 @@ from howsure.version import __version__
 
 LOCAL, RAY = "local", "ray"
 """The engines: this machine alone, or a cluster."""
+CALLS = ("judge_settings", "target_settings", "simulator_settings", "attempt_seconds", "retry")
+LIMITS = ("images", "answer_rendering", "document_characters", "turn_seconds", "case_seconds")
+"""Settings that shape a run, besides those that its request repeats or whose hash is pinned."""
 
 
 class RunMaterials(Struct, frozen=True, kw_only=True):
@@ -115,81 +122,84 @@ def plan_run(
         raise PlanRefused(f"--replay-spoiled must be 0 or more, not {request.replays}")
     if request.gates:
         read_gates(request.gates)
-    planner = _RunPlanner(work.with_evals(request.evals), request, materials, models, now, guard)
-    return planner.plan(cases)
+    work = work.with_evals(request.evals)
+    work.check_profiles()
+    recordings = materials.answers.recordings if materials.answers else None
+    participants = Participants(work, request, models, agent=materials.agent, recordings=recordings, guard=guard)
+    rules = rules_for(request, work.kit)
+    return _RunPlanner(work, request, materials, models, participants, rules, now).plan(cases)
 
 
-class _RunPlanner:
+class _RunPlanner(Struct, frozen=True):
     """Makes one plan of one request."""
 
-    def __init__(
-        self,
-        work: Workspace,
-        request: RunRequest,
-        materials: RunMaterials,
-        models: OpenModels,
-        now: Callable[[], datetime] | None,
-        guard: AddressGuard | None,
-    ) -> None:
-        self._work = work
-        self._request = request
-        self._materials = materials
-        self._models = models
-        self._now = now
-        self._recordings = materials.answers.recordings if materials.answers else None
-        self._participants = Participants(
-            work, request, models, agent=materials.agent, recordings=self._recordings, guard=guard
-        )
-        self._rules = rules_for(request, work.kit)
+    work: Workspace
+    request: RunRequest
+    materials: RunMaterials
+    models: OpenModels
+    participants: Participants
+    rules: Rules
+    now: Callable[[], datetime] | None
 
     def plan(self, cases: CaseSelection | None) -> Plan:
-        request, participants, agent = self._request, self._participants, self._materials.agent
+        request, participants, agent = self.request, self.participants, self.materials.agent
         target = participants.spec
-        recorded = self._recordings.candidates if self._recordings and not target.replay else ()
-        names = request.candidates or recorded or chat_models(target, request) or ("",)
+        answering = {each.name: each for each in participants.candidates}
         sides = {
-            (name, repeat): (participants.target(name, repeat), participants.users(name, repeat))
-            for name in names
+            (name, repeat): (participants.target(each, repeat), participants.users(name, repeat))
+            for name, each in answering.items()
             for repeat in range(1, request.repeat + 1)
         }
+        candidates = tuple(
+            CandidateRepeat(
+                target=side,
+                graders=tuple(self._graders(name, repeat)),
+                users=users,
+                candidate=name,
+                repeat=repeat,
+                limits=participants.limits(answering[name]),
+                case_flags=participants.case_flags(answering[name]),
+                replays=request.replays,
+            )
+            for (name, repeat), (side, users) in sides.items()
+        )
         coverage = CoverageCheck(sides, agent)
+        noticed = PlanNotes(candidates, self.rules, self.work.kit, self.models.judge)
         simulated = cases is not None and bool(request.simulator)
         if cases is None:
             # Where nothing but its answer matters of a case, those that bring theirs need not be built to be seen.
-            glance = self._recordings is None and target.is_recorded and agent is None
-            cases = preflight(request, self._work.kit, coverage, glance=glance)
+            glance = self.materials.answers is None and target.is_recorded and agent is None
+            shape = self.materials.pool
+
+            def look(case: Case) -> None:
+                coverage(case)
+                noticed(shape(case) if shape else case)
+
+            cases = preflight(request, self.work.kit, look, glance=glance and noticed.may_glance)
             coverage.refuse()
+            noticed.refuse(require_contracts=self.work.settings.require_contracts)
             simulated = bool(coverage.simulated)
-        if self._materials.pool is not None:
-            cases = replace(cases, shape=self._materials.pool)
-        sources = (cases, self._models.source) if self._models.source else (cases,)
+        notes = noticed.notes()
+        if self.materials.pool is not None:
+            cases = replace(cases, shape=self.materials.pool)
+        sources = (cases, self.models.source) if self.models.source else (cases,)
         return Plan(
             request=request,
             cases=cases,
-            candidates=tuple(
-                CandidateRepeat(
-                    target=answering,
-                    graders=tuple(self._graders(name, repeat)),
-                    users=users,
-                    candidate=name,
-                    repeat=repeat,
-                    limits=participants.limits,
-                    replays=request.replays,
-                )
-                for (name, repeat), (answering, users) in sides.items()
-            ),
-            rules=self._rules,
-            models=self._models,
-            pins=self._pins(cases, names, simulated=simulated),
+            candidates=candidates,
+            rules=self.rules,
+            models=self.models,
+            pins=replace(self._pins(cases, tuple(answering), simulated=simulated), notes=notes),
             warnings=(
-                *coverage.warnings(self._materials.rubric),
+                *notes,
+                *coverage.warnings(self.materials.rubric),
                 *(str(warning) for source in sources for warning in source.warnings),
             ),
         )
 
     def _graders(self, candidate: str, repeat: int) -> Iterator[Grader]:
-        """The graders asked for; where none is named, every one that has something to do in such a run."""
-        request, kit, materials, source = self._request, self._work.kit, self._materials, self._models.source
+        """The graders asked for; where none is named, those of the profile and every one that has something to do."""
+        request, kit, materials, source = self.request, self.work.kit, self.materials, self.models.source
         judge = None if source is None else source.at(candidate, repeat)
         if judge is not None and materials.log_reply is not None:
             judge = RecordingJudge(judge, materials.log_reply, candidate=candidate, repeat=repeat)
@@ -198,30 +208,33 @@ class _RunPlanner:
             rubric=materials.rubric,
             agent=materials.agent,
             contracts=kit.contracts,
-            now=self._now,
-            marks=partial(profile_mark, self._rules),
+            now=self.now,
+            marks=partial(profile_mark, self.rules),
+            policies=kit.dataset_policies,
+            named=frozenset(name.removeprefix("+") for name in request.graders or ()),
         )
-        if request.graders is not None:
-            chosen = [kit.graders[name] for name in request.graders]
-        else:
-            # Optional graders ask a judge for what no pass rule needs: only a recording is asked without being told to.
-            chosen = [each for each in kit.graders if self._models.is_recorded or not getattr(each, "optional", False)]
-            chosen = [
-                each
-                for each in chosen
-                if self._participants.simulates or not getattr(each, "measures_simulator", False)
-            ]
-        for grader in chosen:
+        named = {*self.rules.profile.marks, *self.rules.profile.hard_fails} if self.rules.profile else set()
+        # Optional graders ask a judge for what no pass rule needs, unless the profile does: only a recording is asked
+        # without being told to.
+        usual = [
+            each
+            for each in kit.graders
+            if (self.models.is_recorded or each.name in named or not getattr(each, "optional", False))
+            and (self.participants.simulates or not getattr(each, "measures_simulator", False))
+        ]
+        for grader in named_graders(request, kit, usual):
             yield grader.bind(context) if isinstance(grader, BindableGrader) else grader
 
     def _pins(self, cases: CaseSelection, names: tuple[str, ...], *, simulated: bool) -> Pins:
         """The request with files that can be found again, and the hashes of what they hold."""
-        request, materials, models, participants = self._request, self._materials, self._models, self._participants
+        request, materials, models, participants = self.request, self.materials, self.models, self.participants
         datasets = tuple(map(_dataset_pin, cases.datasets))
         responses = materials.answers.pins if materials.answers else ()
         evals = tuple(map(_file_pin, request.evals))
         pool = _file_pin(request.criteria_from) if materials.pool else None
         dialects = {pin.dialect for pin in datasets}
+        own_policies = [self.work.settings.policies] if self.work.settings.policies else []
+        profile, usual = self.rules.profile, builtin_profiles()[0].marks
         return Pins(
             request=replace(
                 request,
@@ -244,17 +257,49 @@ class _RunPlanner:
             responses=responses,
             criteria_from=pool,
             evals=evals,
-            target_sha256=f"{models.target_sha256}{participants.spec.sha256}",
+            target_sha256=participants.target_sha256,
             simulator_sha256=participants.simulator_sha256 if simulated else "",
             judge_sha256=models.judge_sha256,
             judge_prompts=models.judge_prompts,
-            policy_sha256=fingerprint([self._rules.profile, dict(self._rules.profiles)]),
+            policy_sha256=fingerprint([self.rules.profile, dict(self.rules.profiles), *own_policies]),
             rubric=materials.rubric,
             rubric_sha256=fingerprint(materials.rubric) if materials.rubric else "",
             agent=materials.agent,
-            plugins=tuple(self._work.kit.plugin_versions),
+            plugins=tuple(self.work.kit.plugin_versions),
+            judged=tuple(each.name for each in self._graders(names[0], 1) if getattr(each, "judge", None) is not None),
+            # What somebody set in the profile asked for: the built-in marks are for whichever evals a case has.
+            marks={name: mark for name, mark in (profile.marks if profile else {}).items() if usual.get(name) != mark},
+            settings=shaping_settings(self.work.settings, names),
+            models={each.name: each.model for each in participants.candidates if each.model},
             howsure_version=__version__,
         )
+
+
+def named_graders(
+    request: RunRequest, kit: Kit, usual: Sequence[Grader | BindableGrader]
+) -> list[Grader | BindableGrader]:
+    """`a,b`: only these. `+a,-b`: the usual ones with a and without b."""
+    names = request.graders
+    if names is None:
+        return list(usual)
+    if not request.changes_graders:
+        return [kit.graders[name] for name in names]
+    added, taken = ([kit.graders[name[1:]] for name in names if name[:1] == sign] for sign in "+-")
+    said = f"--graders {','.join(names)}"
+    if len(added) + len(taken) < len(names):
+        raise PlanRefused(f"{said}: names with + or - change the usual graders, plain names mean only these: not both")
+    if both := [each.name for each in added if each in taken]:
+        raise PlanRefused(f"{said}: {both[0]} is both added and taken away")
+    return [each for each in (*usual, *(one for one in added if one not in usual)) if each not in taken]
+
+
+def shaping_settings(settings: Settings, candidates: Sequence[str]) -> dict[str, Any]:
+    """The settings that shape a run, where they were changed; and those of its candidates."""
+    usual = Settings()
+    own = {f"candidate {name}": settings.candidates[name] for name in candidates if name in settings.candidates}
+    changed = {name: getattr(settings, name) for name in (*CALLS, *LIMITS)}
+    changed = {name: value for name, value in changed.items() if value != getattr(usual, name)}
+    return {name: msgspec.to_builtins(value) for name, value in {**changed, **own}.items()}
 
 
 def _dataset_pin(dataset: CheckedDataset) -> DatasetPin:
@@ -263,6 +308,7 @@ def _dataset_pin(dataset: CheckedDataset) -> DatasetPin:
         sha256=dataset.report.sha256,
         dialect=dataset.dialect.name,
         cases=dataset.report.cases,
+        selected=dataset.selected,
         id=str(dataset.header.get("test_set_id") or ""),
         name=str(dataset.header.get("name") or ""),
         version=dataset.header.get("version"),

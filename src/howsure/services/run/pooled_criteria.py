@@ -61,11 +61,9 @@ def conversation_dataset(path: str, dialect: Dialect, folder: Path) -> str:
 
 async def stored_conversations(results: AsyncIterator[Result], dialect: Dialect, folder: Path, name: str) -> str:
     """The conversations of an earlier run, written as a dataset. A conversation that broke stays one that broke."""
-    cases: list[Case] = []
-    async for result in results:
-        broken = "; ".join(failure.message for failure in result.failures) or "no transcript was kept"
-        recording = BrokenRecording(reason=broken) if result.transcript is None else result.transcript
-        cases.append(_case(_name(result.case.id, result.candidate, result.repeat), recording))
+    cases = [
+        _case(_name(result.case.id, result.candidate, result.repeat), result.recording) async for result in results
+    ]
     return _write_cases(cases, dialect, folder, name.removesuffix(".jsonl").removesuffix(".json"))
 
 

@@ -3,7 +3,8 @@ answers that are missing, or tools that the agent does not have."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,14 @@ Shape = Callable[[Case], Case]
 
 
 class CheckedDataset(Struct, frozen=True):
-    """A file, who reads it, and what the first pass found. `header` is what a test set says of itself."""
+    """A file, who reads it, and what the first pass found. `header` is what a test set says of itself; `selected` is
+    how many of its cases the run has."""
 
     path: Path
     dialect: Importer
     report: FileReport
     header: Mapping[str, Any] = field(default_factory=dict)
+    selected: int | None = None
 
 
 class CaseSelection(Struct, frozen=True, kw_only=True):
@@ -58,31 +61,33 @@ class CaseSelection(Struct, frozen=True, kw_only=True):
     def read(self) -> Iterator[Case]:
         """The selected cases, in the order of the files; a file that changed meanwhile raises `Conflict`."""
         every = (case for each in self.datasets for case in read_cases(each.path, each.dialect, each.report))
-        chosen = islice(selected(every, self.filters), self.limit)
+        matching = (case for case in every if matches(case, self.filters)) if self.filters else every
+        chosen = islice(matching, self.limit)
         return chosen if self.shape is None else map(self.shape, chosen)
 
 
 def preflight(request: RunRequest, kit: Kit, look: Look, *, glance: bool = False) -> CaseSelection:
     """Read every file once, show each selected case to `look`, and refuse with every problem of every file.
 
-    `glance`: nothing but the answer matters of a case, so those that bring theirs need not be built to be looked at.
+    `glance`: nothing but the answer and the contract matter of a case, so those that bring an answer and name no
+    contract need not be built to be looked at.
     """
     files = expand([Path(path) for path in request.datasets], list(kit.dialects))
     seen = _CaseTally(look, request.filters, request.limit, several=len(files) > 1)
+    glance = glance and len(files) == 1 and not request.filters and request.limit is None
     datasets: list[CheckedDataset] = []
     problems: list[Problem] = []
     for path in files:
-        reader = kit.reader(request.dialect) if request.dialect else detect(path, list(kit.dialects))
+        reader = kit.reader(request.dialect) if request.dialect else detect(path, kit.dialects, kit.importers)
         seen.begin(path.name)
-        if glance and not request.filters and len(files) == 1 and getattr(reader, "brings_answers", False):
-            report = validate(path, reader)
-            seen.read = report.cases
-            seen.total = report.cases if request.limit is None else min(report.cases, request.limit)
-        else:
-            report = validate(path, reader, seen)
+        before = seen.total
+        glance = glance and getattr(reader, "brings_answers", False)
+        report = validate(path, reader, seen, glance=glance)
+        if glance:
+            seen.read = seen.total = report.cases
         problems += [*report.problems, *seen.clashes]
         seen.clashes.clear()
-        datasets.append(CheckedDataset(path, reader, report, seen.header))
+        datasets.append(CheckedDataset(path, reader, report, seen.header, seen.total - before))
     if problems:
         raise DatasetInvalid(", ".join(str(each.path) for each in datasets), problems)
     if not seen.total:
@@ -100,7 +105,7 @@ def pinned_cases(pins: Pins, request: RunRequest, kit: Kit, total: int) -> CaseS
     def dataset(pin: DatasetPin, path: str) -> CheckedDataset:
         report = FileReport(path=path, dialect=pin.dialect, cases=pin.cases, sha256=pin.sha256)
         header = {"test_set_id": pin.id, "name": pin.name, "version": pin.version}
-        return CheckedDataset(Path(path), kit.reader(pin.dialect), report, header)
+        return CheckedDataset(Path(path), kit.reader(pin.dialect), report, header, pin.selected)
 
     datasets = tuple(dataset(pin, path) for pin, path in zip(pins.datasets, request.datasets, strict=True))
     return CaseSelection(datasets=datasets, filters=request.filters, limit=request.limit, total=total)
@@ -145,10 +150,6 @@ class _CaseTally:
             self._look(case)
 
 
-def selected(cases: Iterable[Case], filters: Filters) -> Iterator[Case]:
-    return (case for case in cases if matches(case, filters)) if filters else iter(cases)
-
-
 def matches(case: Case, filters: Filters) -> bool:
     """Whether the case has one of the wanted values for every key: its id, a tag, a label, or in its metadata."""
     return all(not values_of(case, key).isdisjoint(wanted) for key, wanted in filters.items())
@@ -181,8 +182,10 @@ class CoverageCheck:
     def __init__(self, sides: Mapping[CandidateKey, Sides], agent: Agent | None) -> None:
         recorded = {key: each.covers for key, (each, _) in sides.items() if isinstance(each, RecordedTarget)}
         self._live = len(recorded) < len(sides)
-        self._replayed = {key: _replays(each) for key, (_, each) in sides.items() if isinstance(each, ReplayedUsers)}
-        self._covers: dict[CandidateKey, Callable[[Case], bool]] = {**recorded, **self._replayed}
+        replayed = {key: each for key, (_, each) in sides.items() if isinstance(each, ReplayedUsers)}
+        self._replays = bool(replayed)
+        self._covers: dict[CandidateKey, Callable[[Case], bool]] = dict(recorded)
+        self._covers |= {key: partial(_can_replay, each) for key, each in replayed.items()}
         self._agent = agent
         self._tools = {tool.tool_name for tool in agent.tools} if agent else set()
         self._missing: list[str] = []
@@ -209,7 +212,7 @@ class CoverageCheck:
             return
         more = self._missing_count - len(self._missing)
         named = ", ".join(self._missing) + (f" and {more} more" if more else "")
-        if self._replayed:
+        if self._replays:
             raise PlanRefused(
                 f"{self._missing_count} earlier conversations to replay are missing: {named}. Name a file of whole"
                 " conversations, or run:RUN, with --responses."
@@ -235,17 +238,13 @@ class CoverageCheck:
         return warnings
 
 
-def _replays(users: ReplayedUsers) -> Callable[[Case], bool]:
+def _can_replay(users: ReplayedUsers, case: Case) -> bool:
     """Whether there is something to re-send: they say so by refusing to play."""
-
-    def covers(case: Case) -> bool:
-        try:
-            users.open(case)
-        except SimulatorFailed:
-            return False
-        return True
-
-    return covers
+    try:
+        users.open(case)
+    except SimulatorFailed:
+        return False
+    return True
 
 
 def named_tools(case: Case) -> list[str]:

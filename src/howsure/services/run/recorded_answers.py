@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,7 +15,6 @@ from howsure.errors import DatasetInvalid, NotFound, Problem
 from howsure.model.case import Case, user_turns
 from howsure.model.result import Result
 from howsure.model.run import DatasetPin
-from howsure.model.transcript import BrokenRecording
 from howsure.services.files import stored_path
 from howsure.targets.recordings import Recordings
 
@@ -50,16 +49,14 @@ def is_simulation(path: Path, simulation: Dialect) -> bool:
         return simulation.detect(path, file.read(65536))
 
 
-def _add_responses(recordings: Recordings, path: Path) -> list[Problem]:
-    problems: list[Problem] = []
+def _add_responses(recordings: Recordings, path: Path) -> Iterator[Problem]:
     for thing in read_responses(path):
         if isinstance(thing, Problem):
-            problems.append(thing)
+            yield thing
         elif (key := (thing.case_id, thing.candidate, thing.repeat)) in recordings.by_case:
-            problems.append(_duplicate(thing, path.name))
+            yield _duplicate(thing, path.name)
         else:
             recordings.by_case[key] = thing.recording
-    return problems
 
 
 def _duplicate(response: RecordedResponse, file: str) -> Problem:
@@ -76,31 +73,25 @@ def _duplicate(response: RecordedResponse, file: str) -> Problem:
     )
 
 
-def _add_conversations(recordings: Recordings, cases: Iterable[Case], file: str) -> list[Problem]:
+def _add_conversations(recordings: Recordings, cases: Iterable[Case], file: str) -> Iterator[Problem]:
     """By id, and by what the user said; several conversations of one question in one file are its repeats."""
-    problems: list[Problem] = []
     for case in cases:
         if case.recorded is None:
             continue
         question, repeat = question_of(case)
         if (key := (question, "", repeat)) in recordings.by_case:
-            problems.append(
-                _duplicate(RecordedResponse(case_id=question, recording=case.recorded, repeat=repeat), file)
-            )
+            yield _duplicate(RecordedResponse(case_id=question, recording=case.recorded, repeat=repeat), file)
             continue
         recordings.by_case[key] = case.recorded
         turns, number = user_turns(case.input), 1
         while (turns, "", number) in recordings.by_turns:
             number += 1
         recordings.by_turns[(turns, "", number)] = case.recorded
-    return problems
 
 
 async def earlier_answers(results: AsyncIterator[Result]) -> Recordings:
     """The answers of an earlier run. A conversation that broke there is broken here too."""
     recordings = Recordings()
     async for result in results:
-        reason = "; ".join(failure.message for failure in result.failures) or "no transcript was kept"
-        key = (result.case.id, result.candidate, result.repeat)
-        recordings.by_case[key] = result.transcript or BrokenRecording(reason=reason)
+        recordings.by_case[(result.case.id, result.candidate, result.repeat)] = result.recording
     return recordings

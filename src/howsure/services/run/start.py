@@ -4,8 +4,8 @@ edited dataset may carry over the earlier results of every case that is still th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from howsure.services.run.execute import (
     utc_now,
 )
 from howsure.services.run.judges import open_models
-from howsure.services.run.model_access import SharedAccess
+from howsure.services.run.model_access import SharedAccess, open_to_append
 from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials, read_pool
 from howsure.services.run.pooled_criteria import conversation_dataset, stored_conversations
 from howsure.services.run.preflight import pinned_cases
@@ -90,7 +90,7 @@ async def plan_request(
     seen within `scope`."""
     request, documents = await _files_that_last(work, store, request, scope)
     models = await stack.enter_async_context(open_models(work, request))
-    log_reply = stack.enter_context(ReplyLog(request.record_judge))
+    log_reply = stack.enter_context(open_reply_log(request.record_judge))
     answers = await _recorded_answers(work, store, request)
     materials = replace(read_materials(request, work.kit, answers), log_reply=log_reply)
     if like is not None:
@@ -130,8 +130,7 @@ async def resume(
         if run.state is RunState.COMPLETED:
             raise PlanRefused(f"run {run.name!r} ({run.id}) is complete: there is nothing to resume")
         again = await unreached_attempts(store, run)
-        await _go_on(work, store, run, pinned_request(run, **changes), watch, again)
-        return await rule_on_gates(store, await store.summary(run.id), gates)
+        return await _go_on(work, store, run, pinned_request(run, **changes), watch, again, gates=gates)
 
 
 async def retry(
@@ -141,8 +140,7 @@ async def retry(
     async with await work.store() as store:
         run = await store.find_run(name)
         again = await errored_attempts(store, run)
-        await _go_on(work, store, run, pinned_request(run, **changes), watch, again)
-        return await rule_on_gates(store, await store.summary(run.id), gates)
+        return await _go_on(work, store, run, pinned_request(run, **changes), watch, again, gates=gates)
 
 
 async def carry_out(
@@ -150,9 +148,7 @@ async def carry_out(
 ) -> Summary:
     """What a worker does with a run that it has claimed: the attempts that have no Result, and those to make `again`.
     What the pins say is not worked out a second time, unless a file has changed."""
-    request = pinned_request(run)
-    await _go_on(work, store, run, request, watch, again, owner)
-    return await rule_on_gates(store, await store.summary(run.id))
+    return await _go_on(work, store, run, pinned_request(run), watch, again, owner)
 
 
 def pinned_request(run: Run, **changes: Any) -> RunRequest:
@@ -178,7 +174,8 @@ async def _go_on(
     watch: ProgressFactory,
     again: set[int],
     owner: str = "",
-) -> None:
+    gates: tuple[str, ...] = (),
+) -> Summary:
     async with AsyncExitStack() as stack:
         plan = await replan(work, store, run, request, stack, trust_pins=bool(owner))
         if plan.total != run.counts.total:
@@ -187,6 +184,7 @@ async def _go_on(
         done = len(await store.finished_positions(run.id)) - len(again)
         handle = RunHandle(run=run, plan=plan, done=done, again=again, owner=owner)
         await execute(store, handle, watch(handle))
+    return await rule_on_gates(store, await store.summary(run.id), gates)
 
 
 async def replan(
@@ -212,15 +210,15 @@ async def replan(
         agent=run.pins.agent,
         answers=await _recorded_answers(work, store, request),
         pool=read_pool(request, work.kit),
-        log_reply=stack.enter_context(ReplyLog(request.record_judge)),
+        log_reply=stack.enter_context(open_reply_log(request.record_judge)),
     )
     if trust_pins and await asyncio.to_thread(_is_unchanged, run, request):
         known_cases = run.counts.total // (run.pins.request.repeat * len(run.pins.request.candidates))
     cases = pinned_cases(run.pins, request, work.kit, known_cases) if known_cases else None
     # A run that somebody asked the service for may reach the allowed hosts only.
     queued = await store.queue.job(run.id) is not None
-    hosts, target = work.settings.service.hosts, run.pins.request.target
-    guard = guard_for(hosts, target, work.settings.targets) if queued else None
+    hosts, targets = work.settings.service.hosts, run.pins.request.targets
+    guard = guard_for(hosts, targets, work.settings.targets) if queued else None
     began = run.created_at
     plan = await asyncio.to_thread(
         plan_run, work, request, materials, models, now=lambda: began, cases=cases, guard=guard
@@ -250,30 +248,19 @@ async def _recorded_answers(work: Workspace, store: Store, request: RunRequest) 
     return RecordedAnswers(recordings, (pin,))
 
 
-class ReplyLog:
+@contextmanager
+def open_reply_log(path: str) -> Iterator[Callable[[bytes], None] | None]:
     """A file that judge replies are appended to, line by line; nothing when no path was given."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._file: Any = None
-
-    def __enter__(self) -> Callable[[bytes], None] | None:
-        if not self._path:
-            return None
-        try:
-            self._file = Path(self._path).open("ab")
-        except OSError as error:
-            raise PlanRefused(f"--record-judge {self._path}: cannot be written: {error.strerror}") from error
+    if not path:
+        yield None
+        return
+    with open_to_append("--record-judge", path) as file:
 
         def write(line: bytes) -> None:
-            self._file.write(line if line.endswith(b"\n") else line + b"\n")
-            self._file.flush()
+            file.write(line if line.endswith(b"\n") else line + b"\n")
+            file.flush()
 
-        return write
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
+        yield write
 
 
 def apply_settings(work: Workspace, request: RunRequest) -> RunRequest:
@@ -321,4 +308,4 @@ async def carry_over(store: Store, run: Run, plan: Plan) -> int:
 
 def alike(first: Pins, second: Pins) -> bool:
     """Whether two runs differ in nothing but what their files hold."""
-    return replace(first, datasets=()) == replace(second, datasets=())
+    return replace(first, datasets=(), notes=()) == replace(second, datasets=(), notes=())

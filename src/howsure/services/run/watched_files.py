@@ -13,11 +13,10 @@ from msgspec import Struct
 from howsure.config import FILE
 from howsure.dialects.datasets import expand
 from howsure.errors import InputError, PlanRefused
-from howsure.model.run_request import RunRequest
+from howsure.model.run_request import RUN_PREFIX, RunRequest
 from howsure.services.workspace import Workspace
 
 RECORDED = "recorded:"
-RUN = "run:"
 HIDDEN = ("__pycache__", "node_modules", "site-packages")
 
 Stamp = tuple[int, int] | None
@@ -33,7 +32,7 @@ class WatchedFiles(Struct, frozen=True):
 
 def watched_files(work: Workspace, request: RunRequest, written: Sequence[Path] = ()) -> WatchedFiles:
     """What the run reads; what it writes is left out, or it would never end."""
-    if any(path == "-" or path.startswith(RUN) for path in request.datasets):
+    if any(path == "-" or path.startswith(RUN_PREFIX) for path in request.datasets):
         raise PlanRefused(
             "--watch needs datasets that are files: what comes through a pipe or from a run never changes"
         )
@@ -58,14 +57,13 @@ def _others(work: Workspace, request: RunRequest) -> Iterator[Path]:
     yield from (beside / name for name in (*settings.plugins, *settings.evals))
     yield from (beside / name for name in settings.contracts.values() if isinstance(name, str))
     given = (*request.responses, *request.evals, request.rubric, request.agent, request.criteria_from)
-    yield from (Path(name) for name in given if name and not name.startswith(RUN))
+    yield from (Path(name) for name in given if name and not name.startswith(RUN_PREFIX))
     if request.judge.startswith(RECORDED):
         yield Path(request.judge.removeprefix(RECORDED))
-    spec = request.target.removeprefix("replay:")
-    block = settings.targets.get(spec)
-    texts = [str(value) for value in block.values()] if block else [spec, spec.partition(":")[2]]
-    for text in texts:
-        yield from _code(text, beside)
+    for spec in (target.removeprefix("replay:") for target in request.targets):
+        block = settings.targets.get(spec)
+        for text in [str(value) for value in block.values()] if block else [spec, spec.partition(":")[2]]:
+            yield from _code(text, beside)
 
 
 def _code(text: str, folder: Path) -> Iterator[Path]:

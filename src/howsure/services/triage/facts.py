@@ -93,13 +93,15 @@ class FailedPart(Struct, frozen=True):
 
 
 class FailedGrade(Struct, frozen=True):
-    """A whole-case grade below its pass mark. `gates`: it is among the reasons of the verdict."""
+    """A whole-case grade below its pass mark. `gates`: it is among the reasons of the verdict. `flag`: as its Score
+    says."""
 
     name: str
     reason: str
     judged: bool
     gates: bool
     partly: bool = False
+    flag: str = ""
 
 
 class ToolFaults(Struct, frozen=True, kw_only=True):
@@ -209,7 +211,7 @@ def _failed(scores: Iterable[Score], reasons: Sequence[str]) -> Iterator[FailedG
             gates = any(reason.removeprefix("hard fail: ").startswith(f"{score.name} ") for reason in reasons)
             chosen, correct = score.details.get("chosen"), score.details.get("correct")
             partly = isinstance(chosen, list) and isinstance(correct, list) and not set(chosen).isdisjoint(correct)
-            yield FailedGrade(score.name, _cut(score.reason), bool(score.judge), gates, partly)
+            yield FailedGrade(score.name, _cut(score.reason), bool(score.judge), gates, partly, score.flag)
 
 
 def part_key(grader: str, case_id: str, part: Part) -> str:

@@ -38,7 +38,7 @@ from howsure.model.triage import (
     TriageGroup,
 )
 from howsure.services.run.judges import NONE, open_models
-from howsure.services.run.start import ReplyLog
+from howsure.services.run.start import open_reply_log
 from howsure.services.triage.triage import triage_run
 from howsure.services.workspace import Workspace
 
@@ -165,7 +165,7 @@ async def triage_with_report(work: Workspace, name: str, request: RunRequest) ->
     if not found.findings:
         return replace(found, written=RootCauseReport(note=NOTHING_WRONG))
     async with AsyncExitStack() as stack:
-        record = stack.enter_context(ReplyLog(request.record_judge))
+        record = stack.enter_context(open_reply_log(request.record_judge))
         models = await stack.enter_async_context(open_models(work, request))
         assert models.source is not None
         judge = models.source.at("", 1)

@@ -15,14 +15,7 @@ from howsure.model.rubric import Scope
 from howsure.model.simulation import Fault, Party
 from howsure.model.triage import Cause, Confidence, Finding
 from howsure.model.verdict import Verdict
-from howsure.services.triage.facts import (
-    CRITERIA,
-    RUBRIC,
-    TOOL_CHECKS,
-    WEIGHTED,
-    ResultFacts,
-    searches,
-)
+from howsure.services.triage.facts import CRITERIA, RUBRIC, TOOL_CHECKS, WEIGHTED, ResultFacts, searches
 
 CERTAIN, LIKELY, POSSIBLE = Confidence
 
@@ -93,6 +86,8 @@ def _answer_faults(facts: ResultFacts) -> Iterator[AgentFault]:
         alone = facts.passed_rules and not facts.failed_parts(RUBRIC) and facts.outcome is None
         yield Cause.CRITERION_UNMET, POSSIBLE if alone else LIKELY, f"not met: “{part.text}”", part.reason
     if (failed := facts.fails(CHOICE)) is not None:
+        if failed.flag:
+            yield Cause.NO_CHOICE, LIKELY, "asked to choose, the answer does not name one choice", failed.reason
         if failed.partly:
             yield Cause.PARTLY_RIGHT, CERTAIN, "some of several right choices, not the exact set", failed.reason
         yield Cause.WRONG_CHOICE, CERTAIN, "another choice than the right one", failed.reason
@@ -107,7 +102,6 @@ def _answer_faults(facts: ResultFacts) -> Iterator[AgentFault]:
 
 
 RECORDING_BROKE = "the recorded conversation broke"
-NO_CHOICE = "no choice can be read"
 CHOICE = "choice"
 KNOWLEDGE_BASE = Scope.KNOWLEDGE_BASE.value
 RETRIEVAL_EVALS = ("RetrievalExplain",)
@@ -156,14 +150,6 @@ def find_cause(facts: ResultFacts, run_facts: RunFacts) -> Finding:
         why=blame.why,
         evidence=blame.evidence,
     )
-
-
-def _no_choice(facts: ResultFacts, _: RunFacts) -> Blame | None:
-    """An answer from which no choice can be read: the grader works, the answer commits to nothing."""
-    for name, reason in facts.errors:
-        if name == CHOICE and facts.verdict is Verdict.ERRORED and NO_CHOICE in reason:
-            return Blame(Party.AGENT, Cause.NO_CHOICE, LIKELY, "asked to choose, the answer names no choice", reason)
-    return None
 
 
 def _broken(facts: ResultFacts, _: RunFacts) -> Blame | None:
@@ -299,7 +285,6 @@ def _first(facts: ResultFacts) -> str:
 
 TriageRule = Callable[[ResultFacts, RunFacts], Blame | None]
 RULES: tuple[TriageRule, ...] = (
-    _no_choice,
     _broken,
     _violation,
     _lacking_component,

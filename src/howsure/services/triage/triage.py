@@ -137,7 +137,7 @@ def _alike(facts: Iterable[ResultFacts], attempts: AttemptColumns) -> Iterator[t
     made = Counter(attempts.case_ids[place] for place in attempts.cases)
     wrong: dict[str, _WrongChoices] = {}
     for each in facts:
-        if (failed := each.fails(CHOICE)) is not None and not each.empty_answer:
+        if (failed := each.fails(CHOICE)) is not None and not failed.flag:
             answers = wrong.setdefault(each.case_id, _WrongChoices(set(), set()))
             answers.said.add(failed.reason)
             answers.candidates.add(each.candidate)

@@ -17,7 +17,7 @@ from howsure.errors import ConfigInvalid, TargetFailed
 from howsure.model.case import Case
 from howsure.targets.adk.events import earlier_events, read_reply, read_spans, read_state
 from howsure.targets.base import Closing, Reply, TargetRequest
-from howsure.targets.conversations import PriorContext
+from howsure.targets.conversations import PromptedSession, text_prompt
 from howsure.targets.settings import Headers, SettingProblems, check_seconds, filled_headers, read_block
 from howsure.traces.values import pick_value
 
@@ -30,22 +30,29 @@ TRACES = ("/dev/apps/{app}/debug/trace/session/{session}", "/debug/trace/session
 
 
 class AdkSettings(Struct, frozen=True, kw_only=True):
-    """The block of an `adk` target. Without a `user_id` every conversation has a user of its own, so that nothing an
-    agent remembers about a user leaks from one case into the next."""
+    """The block of an agent behind an ADK API server."""
 
     url: str = ""
+    """The address of the server; needed."""
     app_name: str = ""
+    """The app on it; needed."""
     user_id: str = ""
+    """The user of all conversations; without it each has one of its own."""
     headers: dict[str, str] = field(default_factory=dict)
+    """By name; values may hold `${NAME}` of the environment."""
     stream: bool = False
+    """Ask for the answer in pieces."""
     turn_seconds: float = 120.0
+    """The longest a turn may take."""
     trace: bool = True
+    """Fetch the spans that the server keeps of a session."""
 
 
 class AdkKind:
     """`--target adk:URL/APP_NAME`, or a block with `kind: adk`."""
 
     name = "adk"
+    settings = AdkSettings
 
     def make(self, request: TargetRequest) -> AdkTarget:
         problems = SettingProblems(request)
@@ -116,14 +123,14 @@ class AdkTarget:
             raise TargetFailed(unknown_app_message(self._settings, apps))
         return f"the ADK server at {self._settings.url} has the app {self._settings.app_name!r} ({len(apps)} in all)"
 
-    async def open(self, case: Case) -> AdkServerSession:
+    async def open(self, case: Case) -> PromptedSession:
         client = self._open_client()
         new_id = self._new_id()
         user = self._settings.user_id or new_id
-        prelude = PriorContext.of(case)
-        events = earlier_events(prelude.earlier, await self._first_agent(client)) if prelude.earlier else []
+        prompt = text_prompt(case, self._request)
+        events = earlier_events(prompt.earlier, await self._first_agent(client)) if prompt.earlier else []
         session = await client.create_session(user, new_id, self._request.initial_state(case), events)
-        return AdkServerSession(client, self._settings, (user, session), prelude)
+        return PromptedSession(AdkServerSession(client, self._settings, (user, session)), prompt)
 
     async def _first_agent(self, client: AdkClient) -> str:
         """Who said what was said earlier: the app's first agent, where the server tells its name."""
@@ -155,15 +162,13 @@ def unknown_app_message(settings: AdkSettings, apps: list[str]) -> str:
 class AdkServerSession:
     """One conversation: a session on the server."""
 
-    def __init__(self, client: AdkClient, settings: AdkSettings, place: tuple[str, str], prelude: PriorContext) -> None:
+    def __init__(self, client: AdkClient, settings: AdkSettings, place: tuple[str, str]) -> None:
         self._client = client
         self._settings = settings
         self._user, self._session = place
-        self._prelude = prelude
 
     async def send(self, text: str) -> Reply:
-        prelude, self._prelude = self._prelude, PriorContext()
-        return read_reply(await self._client.run_turn(self._user, self._session, prelude.first_message(text)))
+        return read_reply(await self._client.run_turn(self._user, self._session, text))
 
     async def close(self) -> Closing:
         """The final state and the spans, where the server has them. The session stays: it can be looked at there."""

@@ -31,12 +31,6 @@ from howsure.targets.turns import plain_value
 Function = Callable[..., Any]
 
 
-class ConstantResult(Struct, frozen=True):
-    """The same result for every call."""
-
-    result: ToolResult
-
-
 class ResultSequence(Struct, frozen=True):
     """One result for the first call, another for the second, and so on."""
 
@@ -56,7 +50,7 @@ class ResultsByArguments(Struct, frozen=True):
     rules: tuple[ResultRule, ...]
 
 
-ScriptedResult = ConstantResult | ResultSequence | ResultsByArguments
+ScriptedResult = ResultSequence | ResultsByArguments
 
 
 class ToolFunctions(Struct, frozen=True):
@@ -118,8 +112,6 @@ class ToolSession:
 
     def _scripted(self, script: ScriptedResult, call: ToolCall) -> ToolResult:
         match script:
-            case ConstantResult(result=result):
-                return result
             case ResultSequence(results=results):
                 self._used[call.name] += 1
                 used, count = self._used[call.name], len(results)
@@ -159,35 +151,47 @@ ROUNDS = 8
 
 
 class ToolSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A tool as it is shown to the model; `parameters` is a JSON Schema."""
+    """A tool as it is shown to the model."""
 
     name: str
+    """The tool's name; needed."""
     description: str = ""
+    """What it is for."""
     parameters: dict[str, Any] | None = None
+    """A JSON Schema of its arguments."""
 
 
 class ChatSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`tool_results`, by tool name: a value, a list of values used in order, or a list of {when, result, failed} of
-    which the first counts whose `when` fits the arguments. `tool_functions`: `module:object` with Python functions by
-    tool name, each with `tool_seconds` of time. `max_tool_rounds`: how often in one turn the model may call tools.
-    `agent`: the name under which it takes part, for datasets that say which agents should."""
+    """The block of a model that is under test."""
 
     model: str = ""
+    """`provider:model`; `--target chat:provider:model` names it too."""
     system_prompt: str = ""
+    """What the model is told before the case's messages."""
     agent: str = ""
+    """The name under which it takes part, for datasets that say which agents should."""
     tools: tuple[ToolSettings, ...] | None = None
+    """The tools that it is offered where the case brings none."""
     tool_results: dict[str, Any] = field(default_factory=dict)
+    """By tool name: a value, a list of values used in order, or a list of `when`, `result` and `failed`, of which the
+    first counts whose `when` fits the arguments."""
     tool_functions: str = ""
+    """`module:object` with Python functions by tool name."""
     tool_seconds: float = 60.0
+    """How long one of these functions may take."""
     max_tool_rounds: int = ROUNDS
+    """How often in one turn the model may call tools."""
 
 
 class ResultRuleSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One entry of a list with `when`."""
 
     when: dict[str, Any] = field(default_factory=dict)
+    """Arguments that a call must have."""
     result: Any = None
+    """What the tool returns."""
     failed: bool = False
+    """Whether that is an error of the tool."""
 
 
 class ToolOffer(Struct, frozen=True, kw_only=True):
@@ -243,7 +247,7 @@ def _script(tool: str, value: Any, problems: SettingProblems) -> ScriptedResult:
     if _is_ruled(value):
         return ResultsByArguments((_rule(f"tool_results.{tool}", value, problems),))
     if not isinstance(value, list):
-        return ConstantResult(_result(value))
+        return ResultsByArguments((ResultRule({}, _result(value)),))
     if any(_is_ruled(each) for each in value):
         places = [(f"tool_results.{tool}.{place}", each) for place, each in enumerate(value)]
         return ResultsByArguments(tuple(_rule(place, each, problems) for place, each in places))

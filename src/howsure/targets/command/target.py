@@ -41,23 +41,27 @@ class CommandMode(Enum):
 
 
 class CommandSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`env` lists the variables that the program gets; without it, all."""
+    """The block of a program."""
 
     command: str | list[str] = ""
+    """The program and its arguments, as one text or a list; needed. There is no shell."""
     cwd: str = ""
+    """The folder it starts in, seen from that of the settings."""
     env: list[str] | None = None
+    """Names of the environment variables it gets, beside `PATH`, `HOME` and the like; without it, all."""
     mode: CommandMode = CommandMode.CONVERSATION
+    """One process for each conversation, or one for the run."""
     turn_seconds: float = 60.0
+    """How long an answer may take."""
     stop_seconds: float = 5.0
+    """How long it may take to end when its input is closed."""
 
 
 class CommandPlan(Struct, frozen=True, kw_only=True):
     """The settings of a target, ready for use."""
 
+    settings: CommandSettings
     start: ProgramStart
-    mode: CommandMode
-    turn_seconds: float
-    stop_seconds: float
     secrets: Secrets
 
 
@@ -81,10 +85,8 @@ def plan_command(request: TargetRequest) -> CommandPlan:
     problems.raise_if_any()
     secret = [name for name in request.environ if SECRET.search(name)] if block.env is None else block.env
     return CommandPlan(
+        settings=block,
         start=ProgramStart(arguments=words, folder=folder, environ=environ),
-        mode=block.mode,
-        turn_seconds=block.turn_seconds,
-        stop_seconds=block.stop_seconds,
         secrets=Secrets(request.environ[name] for name in secret if name in request.environ),
     )
 
@@ -124,6 +126,7 @@ class CommandKind:
     """`kind: command`."""
 
     name = "command"
+    settings = CommandSettings
 
     def make(self, request: TargetRequest) -> CommandTarget:
         return CommandTarget(plan_command(request), request)
@@ -131,6 +134,8 @@ class CommandKind:
 
 class CommandTarget:
     """A program: one process for each conversation, or (`mode: server`) one for all."""
+
+    takes_candidate = True
 
     def __init__(self, plan: CommandPlan, request: TargetRequest) -> None:
         self.name = request.name
@@ -145,13 +150,12 @@ class CommandTarget:
     async def stop(self) -> None:
         server, self._server = self._server, None
         if server is not None:
-            await server.stop(self._plan.stop_seconds)
+            await server.stop(self._plan.settings.stop_seconds)
 
-    async def open(self, case: Case) -> CommandSession | CommandServerSession:
-        conversation = ConversationState(case, self._request)
-        if self._plan.mode is CommandMode.SERVER:
-            return CommandServerSession(self._plan, await self._running_server(), conversation)
-        return CommandSession(self._plan, await start_program(self._plan.start), conversation)
+    async def open(self, case: Case) -> CommandSession:
+        serves = self._plan.settings.mode is CommandMode.SERVER
+        bot = await self._running_server() if serves else await start_program(self._plan.start)
+        return CommandSession(self._plan, ConversationState(case, self._request), bot)
 
     async def _running_server(self) -> ProgramServer:
         """The server; a new one where the last has died."""
@@ -173,80 +177,50 @@ class CommandTarget:
         except TimeoutError:
             return f"{self._plan.start.shown} starts and waits for messages"
         finally:
-            await program.stop(self._plan.stop_seconds)
+            await program.stop(self._plan.settings.stop_seconds)
 
 
 class CommandSession:
-    """One conversation in a process of its own, which is killed when a turn is broken off."""
+    """One conversation: with a `server` that has many at once, or in a process of its own, which is killed when a turn
+    is broken off."""
 
-    def __init__(self, plan: CommandPlan, program: LineProgram, conversation: ConversationState) -> None:
+    def __init__(self, plan: CommandPlan, conversation: ConversationState, bot: LineProgram | ProgramServer) -> None:
         self._plan = plan
-        self._program = program
         self._conversation = conversation
+        self._server = bot if isinstance(bot, ProgramServer) else None
+        self._program = bot.program if isinstance(bot, ProgramServer) else bot
 
     async def send(self, text: str) -> Reply:
-        self._conversation.turn += 1
-        done = False
+        payload, done = self._conversation.next_turn(text), False
+        del payload["messages"]
+        clean = self._plan.secrets.clean
         try:
-            answer = read_line(await self._ask_program(text), self._plan)
+            async with asyncio.timeout(self._plan.settings.turn_seconds):
+                line = await (self._server.ask(payload) if self._server else self._ask_program(payload))
+            answer = read_line(line, self._plan)
             done = True
+        except TimeoutError:
+            raise TargetTimedOut(clean(no_answer_message(self._plan, self._program))) from None
         except TargetFailed as failure:
-            raise type(failure)(self._plan.secrets.clean(str(failure))) from failure
+            raise type(failure)(clean(str(failure))) from failure
         finally:
-            if not done:
+            if not done and self._server is None:
                 self._program.kill()
-        self._conversation.record_turn(text, answer)
-        return answer.reply
+        return self._conversation.record_turn(payload["message"], answer)
 
-    async def _ask_program(self, text: str) -> bytes:
+    async def _ask_program(self, payload: dict[str, Any]) -> bytes:
         if (line := self._program.unread) is not None:
             raise TargetFailed(
                 f"{self._plan.start.shown} wrote a line that nobody asked for: {quoted(line)};"
                 " expected one line for each message, and notes on stderr"
             )
-        self._program.write(msgspec.json.encode(message_payload(self._conversation, text)))
-        try:
-            async with asyncio.timeout(self._plan.turn_seconds):
-                return await self._program.line()
-        except TimeoutError:
-            raise TargetTimedOut(no_answer_message(self._plan, self._program)) from None
+        self._program.write(msgspec.json.encode(payload))
+        return await self._program.line()
 
     async def close(self) -> Closing:
-        await self._program.stop(self._plan.stop_seconds)
+        if self._server is None:
+            await self._program.stop(self._plan.settings.stop_seconds)
         return self._conversation.closing()
-
-
-class CommandServerSession:
-    """One conversation with a program that serves many at once."""
-
-    def __init__(self, plan: CommandPlan, server: ProgramServer, conversation: ConversationState) -> None:
-        self._plan = plan
-        self._server = server
-        self._conversation = conversation
-
-    async def send(self, text: str) -> Reply:
-        self._conversation.turn += 1
-        try:
-            async with asyncio.timeout(self._plan.turn_seconds):
-                line = await self._server.ask(message_payload(self._conversation, text))
-            answer = read_line(line, self._plan)
-        except TimeoutError:
-            message = no_answer_message(self._plan, self._server.program)
-            raise TargetTimedOut(self._plan.secrets.clean(message)) from None
-        except TargetFailed as failure:
-            raise type(failure)(self._plan.secrets.clean(str(failure))) from failure
-        self._conversation.record_turn(text, answer)
-        return answer.reply
-
-    async def close(self) -> Closing:
-        return self._conversation.closing()
-
-
-def message_payload(conversation: ConversationState, text: str) -> dict[str, Any]:
-    """The JSON object that the program gets with each message."""
-    values = conversation.values(text)
-    del values["messages"]
-    return values
 
 
 def read_line(line: bytes, plan: CommandPlan) -> BotAnswer:
@@ -268,7 +242,7 @@ def read_line(line: bytes, plan: CommandPlan) -> BotAnswer:
 
 def no_answer_message(plan: CommandPlan, program: LineProgram) -> str:
     hint = "does it write a whole line, and flush it?"
-    return f"{plan.start.shown}: no answer in {plan.turn_seconds:g} s ({hint}){program.last_words()}"
+    return f"{plan.start.shown}: no answer in {plan.settings.turn_seconds:g} s ({hint}){program.last_words()}"
 
 
 def quoted(line: bytes) -> str:

@@ -9,10 +9,11 @@ from uuid import uuid4
 from howsure.model.case import Case
 from howsure.targets.adk.events import Event, earlier_events, read_reply, read_state
 from howsure.targets.base import Closing, Reply, TargetRequest
-from howsure.targets.conversations import PriorContext
+from howsure.targets.conversations import PromptedSession, text_prompt
 from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
+    InProcessTarget,
     load_agent,
     read_in_process_settings,
 )
@@ -26,6 +27,7 @@ class AdkAgentKind:
     """`--target adk-agent:module:root_agent`: an agent, or an App around one."""
 
     name = ADK.kind
+    settings = InProcessSettings
 
     def make(self, request: TargetRequest) -> AdkAgentTarget:
         settings = read_in_process_settings(request, InProcessSettings)
@@ -36,54 +38,44 @@ class AdkAgentKind:
         return AdkAgentTarget(request, settings, runner, events.Event)
 
 
-class AdkAgentTarget:
-    """One runner for the whole run: sessions are its own, and so is what agents keep open (MCP connections)."""
+class AdkAgentTarget(InProcessTarget[InProcessSettings]):
+    """The runner of an agent, one for the whole run: sessions are its own, and so is what agents keep open (MCP
+    connections); and ADK's Event."""
 
-    def __init__(self, request: TargetRequest, settings: InProcessSettings, runner: Any, event: Any) -> None:
-        self.name = request.name
-        self._request = request
-        self._settings = settings
-        self._runner = runner
-        self._event = event
+    framework = ADK
 
     async def start(self) -> None:
         """Nothing to open: the runner opens what it needs."""
 
     async def stop(self) -> None:
-        await self._runner.close()
+        await self.agent.close()
 
-    async def check(self) -> str:
-        return ADK.describe(self._settings.object)
-
-    async def open(self, case: Case) -> AdkAgentSession:
+    async def open(self, case: Case) -> PromptedSession:
         # A user of their own for every conversation: what an agent remembers about a user stays in its case.
         user = f"howsure-{uuid4().hex}"
-        session = await self._runner.session_service.create_session(
-            app_name=self._runner.app_name, user_id=user, state=self._request.initial_state(case)
-        )
-        prelude = PriorContext.of(case)
-        for event in earlier_events(prelude.earlier, self._runner.agent.name):
-            await self._runner.session_service.append_event(session, self._event(**event))
+        runner, state = self.agent, self.request.initial_state(case)
+        session = await runner.session_service.create_session(app_name=runner.app_name, user_id=user, state=state)
+        prompt = text_prompt(case, self.request)
+        for event in earlier_events(prompt.earlier, runner.agent.name):
+            await runner.session_service.append_event(session, self.library(**event))
         place = {"user_id": user, "session_id": session.id}
-        return AdkAgentSession(self._runner, place, self._settings.turn_seconds, prelude)
+        return PromptedSession(AdkAgentSession(runner, place, self.settings.turn_seconds), prompt)
 
 
 class AdkAgentSession:
     """One conversation: a session of the runner."""
 
-    def __init__(self, runner: Any, place: Mapping[str, str], seconds: float, prelude: PriorContext) -> None:
+    def __init__(self, runner: Any, place: Mapping[str, str], seconds: float) -> None:
         self._runner = runner
         self._place = place
         self._seconds = seconds
-        self._prelude = prelude
 
     async def send(self, text: str) -> Reply:
         return read_reply(await run_limited(self._events(text), self._seconds))
 
     async def _events(self, text: str) -> list[Event]:
-        prelude, self._prelude = self._prelude, PriorContext()
         content = ADK.load("google.genai.types").Content
-        message = content.model_validate({"role": "user", "parts": [{"text": prelude.first_message(text)}]})
+        message = content.model_validate({"role": "user", "parts": [{"text": text}]})
         return [
             event.model_dump(mode="json", exclude_none=True)
             async for event in self._runner.run_async(**self._place, new_message=message)

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
 from howsure.errors import ConfigInvalid
 from howsure.targets.base import TargetRequest
 from howsure.targets.objects import load_object
-from howsure.targets.settings import Block, SettingProblems, check_seconds, read_block
+from howsure.targets.settings import SettingProblems, check_seconds, request_block
 from howsure.targets.turns import plain_value
 
 
@@ -48,18 +48,39 @@ class InProcessSettings(Struct, frozen=True, kw_only=True):
     """The block of an agent that runs in this process."""
 
     object: str = ""
+    """`module:object` or `path/file.py:object`; needed."""
     turn_seconds: float = 120.0
+    """The longest a turn may take."""
+
+
+Block = TypeVar("Block", bound=InProcessSettings)
 
 
 def read_in_process_settings(request: TargetRequest, kind: type[Block]) -> Block:
     """The target's block; `--target kind:module:object` names the object too."""
     problems = SettingProblems(request)
-    block = read_block({**request.settings, **({"object": request.rest} if request.rest else {})}, kind, problems)
-    if not getattr(block, "object", ""):
+    block = request_block(request, "object", kind, problems)
+    if not block.object:
         problems.add("object", "missing; expected `module:object` or `path/file.py:object`")
-    check_seconds("turn_seconds", getattr(block, "turn_seconds", 1.0), problems)
+    check_seconds("turn_seconds", block.turn_seconds, problems)
     problems.raise_if_any()
     return block
+
+
+class InProcessTarget(Generic[Block]):
+    """An agent of a framework, and `library`: the part of the framework that it is used with."""
+
+    framework: Framework
+
+    def __init__(self, request: TargetRequest, settings: Block, agent: Any, library: Any = None) -> None:
+        self.name = request.name
+        self.request = request
+        self.settings = settings
+        self.agent = agent
+        self.library = library
+
+    async def check(self) -> str:
+        return self.framework.describe(self.settings.object)
 
 
 def load_agent(request: TargetRequest, place: str, marks: tuple[str, ...], expected: str) -> Any:

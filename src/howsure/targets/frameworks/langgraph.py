@@ -13,10 +13,11 @@ from howsure.errors import TargetFailed
 from howsure.model.case import Case
 from howsure.model.transcript import ToolCall
 from howsure.targets.base import Closing, Reply, TargetRequest
-from howsure.targets.conversations import PriorContext
+from howsure.targets.conversations import PromptedSession, chat_messages, text_prompt
 from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
+    InProcessTarget,
     load_agent,
     read_in_process_settings,
 )
@@ -40,16 +41,19 @@ AgentMessage = tuple[str, Mapping[str, Any]]
 
 
 class LangGraphSettings(InProcessSettings, frozen=True, kw_only=True):
-    """`messages_key` names the part of the state that holds the conversation; `recursion_limit` bounds a turn."""
+    """The block of a LangGraph."""
 
     messages_key: str = "messages"
+    """The part of the state that holds the conversation."""
     recursion_limit: int = 50
+    """The most steps of a turn."""
 
 
 class LangGraphKind:
     """`--target langgraph:module:graph`: a compiled graph, one to compile, or a function that makes one."""
 
     name = GRAPHS.kind
+    settings = LangGraphSettings
 
     def make(self, request: TargetRequest) -> LangGraphTarget:
         settings = read_in_process_settings(request, LangGraphSettings)
@@ -63,30 +67,25 @@ class LangGraphKind:
         return LangGraphTarget(request, settings, graph)
 
 
-class LangGraphTarget:
+class LangGraphTarget(InProcessTarget[LangGraphSettings]):
     """The graph; every conversation has a thread of its own."""
 
-    def __init__(self, request: TargetRequest, settings: LangGraphSettings, graph: Any) -> None:
-        self.name = request.name
-        self._request = request
-        self._settings = settings
-        self._graph = graph
+    framework = GRAPHS
 
-    async def check(self) -> str:
-        return GRAPHS.describe(self._settings.object)
-
-    async def open(self, case: Case) -> LangGraphSession:
-        return LangGraphSession(self._graph, self._settings, self._request.initial_state(case), PriorContext.of(case))
+    async def open(self, case: Case) -> PromptedSession:
+        prompt, state = text_prompt(case, self.request), self.request.initial_state(case)
+        session = LangGraphSession(self.agent, self.settings, state, chat_messages(prompt.earlier))
+        return PromptedSession(session, prompt)
 
 
 class LangGraphSession:
     """One conversation: a thread. A graph that stopped to ask goes on with what the user says next."""
 
     def __init__(
-        self, graph: Any, settings: LangGraphSettings, state: Mapping[str, Any], prelude: PriorContext
+        self, graph: Any, settings: LangGraphSettings, state: Mapping[str, Any], earlier: Sequence[dict[str, str]]
     ) -> None:
         self._graph = graph
-        self._prelude = prelude
+        self._earlier = earlier
         self._settings = settings
         self._start_state = dict(state)
         self._config = {
@@ -123,13 +122,10 @@ class LangGraphSession:
         if self._is_interrupted:
             return GRAPHS.load("langgraph.types").Command(resume=text)
         start_state, self._start_state = self._start_state, {}
-        prelude, self._prelude = self._prelude, PriorContext()
-        earlier = [{**message, "id": f"earlier-{at}"} for at, message in enumerate(prelude.earlier_messages)]
+        earlier = [{**message, "id": f"earlier-{at}"} for at, message in enumerate(self._earlier)]
+        self._earlier = ()
         self._seen.update(message["id"] for message in earlier)
-        return {
-            **start_state,
-            self._settings.messages_key: [*earlier, {"role": "user", "content": prelude.first_message(text)}],
-        }
+        return {**start_state, self._settings.messages_key: [*earlier, {"role": "user", "content": text}]}
 
     def _state_messages(self, values: Any, speakers: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
         """The messages of the state. Those written as plain data have an id only here, and are matched by text."""

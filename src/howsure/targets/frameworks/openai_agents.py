@@ -10,10 +10,11 @@ import msgspec
 from howsure.model.case import Case
 from howsure.model.transcript import ToolCall, Usage
 from howsure.targets.base import Closing, Reply, TargetRequest
-from howsure.targets.conversations import PriorContext
+from howsure.targets.conversations import PromptedSession, chat_messages, text_prompt
 from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
+    InProcessTarget,
     context_state,
     load_agent,
     make_context,
@@ -38,16 +39,19 @@ ASIDE = frozenset({"type", "id", "status", "provider_data"})
 
 
 class OpenAiAgentsSettings(InProcessSettings, frozen=True, kw_only=True):
-    """`context` names a function that makes the run's context from the state; without it the state is the context."""
+    """The block of an agent of the OpenAI Agents SDK."""
 
     context: str = ""
+    """A function that makes the run's context from the state; without it the state is the context."""
     max_turns: int = 10
+    """The most calls of the model in a turn."""
 
 
 class OpenAiAgentsKind:
     """`--target openai-agents:module:agent`."""
 
     name = SDK.kind
+    settings = OpenAiAgentsSettings
 
     def make(self, request: TargetRequest) -> OpenAiAgentsTarget:
         settings = read_in_process_settings(request, OpenAiAgentsSettings)
@@ -56,41 +60,31 @@ class OpenAiAgentsKind:
         return OpenAiAgentsTarget(request, settings, agent, runner)
 
 
-class OpenAiAgentsTarget:
-    """The agent that opens every conversation."""
+class OpenAiAgentsTarget(InProcessTarget[OpenAiAgentsSettings]):
+    """The agent that opens every conversation, and the SDK's Runner."""
 
-    def __init__(self, request: TargetRequest, settings: OpenAiAgentsSettings, agent: Any, runner: Any) -> None:
-        self.name = request.name
-        self._request = request
-        self._settings = settings
-        self._agent = agent
-        self._runner = runner
+    framework = SDK
 
-    async def check(self) -> str:
-        return SDK.describe(self._settings.object)
-
-    async def open(self, case: Case) -> OpenAiAgentsSession:
-        context_value = make_context(self._request, self._settings.context, self._request.initial_state(case))
-        return OpenAiAgentsSession(self._runner, self._settings, (self._agent, context_value), PriorContext.of(case))
+    async def open(self, case: Case) -> PromptedSession:
+        context = make_context(self.request, self.settings.context, self.request.initial_state(case))
+        prompt = text_prompt(case, self.request)
+        return PromptedSession(OpenAiAgentsSession(self, context, chat_messages(prompt.earlier)), prompt)
 
 
 class OpenAiAgentsSession:
     """One conversation: everything said so far goes along each time, to the agent that spoke last."""
 
-    def __init__(
-        self, runner: Any, settings: OpenAiAgentsSettings, who: tuple[Any, Any], prelude: PriorContext
-    ) -> None:
-        self._runner = runner
-        self._settings = settings
-        self._agent, self._context = who
-        self._prelude = prelude
-        self._input: list[Any] = [*prelude.earlier_messages]
+    def __init__(self, target: OpenAiAgentsTarget, context: Any, earlier: Iterable[Any]) -> None:
+        self._target = target
+        self._agent = target.agent
+        self._context = context
+        self._input: list[Any] = [*earlier]
 
     async def send(self, text: str) -> Reply:
-        prelude, self._prelude = self._prelude, PriorContext()
-        self._input.append({"role": "user", "content": prelude.first_message(text)})
-        turn = self._runner.run(self._agent, self._input, context=self._context, max_turns=self._settings.max_turns)
-        result = await run_limited(turn, self._settings.turn_seconds)
+        self._input.append({"role": "user", "content": text})
+        runner, settings = self._target.library, self._target.settings
+        turn = runner.run(self._agent, self._input, context=self._context, max_turns=settings.max_turns)
+        result = await run_limited(turn, settings.turn_seconds)
         self._input = list(result.to_input_list())
         self._agent = result.last_agent
         done = [(each.agent.name, plain_value(each.to_input_item())) for each in result.new_items]

@@ -10,10 +10,11 @@ import msgspec
 from howsure.model.case import Case
 from howsure.model.transcript import Message, Role, ToolCall, Usage
 from howsure.targets.base import Closing, Reply, TargetRequest
-from howsure.targets.conversations import PriorContext
+from howsure.targets.conversations import PromptedSession, text_prompt
 from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
+    InProcessTarget,
     context_state,
     load_agent,
     make_context,
@@ -27,15 +28,17 @@ OUTPUT_TOOL = "final_result"
 
 
 class PydanticAiSettings(InProcessSettings, frozen=True, kw_only=True):
-    """`deps` names a function that makes the run's dependencies from the state; without it the state is passed."""
+    """The block of an agent of Pydantic AI."""
 
     deps: str = ""
+    """A function that makes the run's dependencies from the state; without it the state is passed."""
 
 
 class PydanticAiKind:
     """`--target pydantic-ai:module:agent`."""
 
     name = LIBRARY.kind
+    settings = PydanticAiSettings
 
     def make(self, request: TargetRequest) -> PydanticAiTarget:
         settings = read_in_process_settings(request, PydanticAiSettings)
@@ -44,42 +47,32 @@ class PydanticAiKind:
         return PydanticAiTarget(request, settings, agent, adapter)
 
 
-class PydanticAiTarget:
-    """The agent, which keeps nothing itself between turns."""
+class PydanticAiTarget(InProcessTarget[PydanticAiSettings]):
+    """The agent, which keeps nothing itself between turns, and the library's reader and writer of messages."""
 
-    def __init__(self, request: TargetRequest, settings: PydanticAiSettings, agent: Any, adapter: Any) -> None:
-        self.name = request.name
-        self._request = request
-        self.settings = settings
-        self.agent = agent
-        self.adapter = adapter
+    framework = LIBRARY
 
-    async def check(self) -> str:
-        return LIBRARY.describe(self.settings.object)
-
-    async def open(self, case: Case) -> PydanticAiSession:
-        context = make_context(self._request, self.settings.deps, self._request.initial_state(case))
-        prelude = PriorContext.of(case)
-        history = self.adapter.validate_python([_earlier(message) for message in prelude.earlier])
-        return PydanticAiSession(self, context, history, prelude)
+    async def open(self, case: Case) -> PromptedSession:
+        context = make_context(self.request, self.settings.deps, self.request.initial_state(case))
+        prompt = text_prompt(case, self.request)
+        history = self.library.validate_python([_earlier(message) for message in prompt.earlier])
+        return PromptedSession(PydanticAiSession(self, context, history), prompt)
 
 
 class PydanticAiSession:
     """One conversation: the messages so far are handed over with each new one."""
 
-    def __init__(self, target: PydanticAiTarget, context: Any, history: Sequence[Any], prelude: PriorContext) -> None:
+    def __init__(self, target: PydanticAiTarget, context: Any, history: Sequence[Any]) -> None:
         self._target = target
         self._context = context
         self._history = history
-        self._prelude = prelude
 
     async def send(self, text: str) -> Reply:
-        prelude, self._prelude = self._prelude, PriorContext()
         agent = self._target.agent
-        turn = agent.run(prelude.first_message(text), message_history=list(self._history), deps=self._context)
+        turn = agent.run(text, message_history=list(self._history), deps=self._context)
         result = await run_limited(turn, self._target.settings.turn_seconds)
         self._history = result.all_messages()
-        messages = self._target.adapter.dump_python(result.new_messages(), mode="json")
+        messages = self._target.library.dump_python(result.new_messages(), mode="json")
         return reply_of(messages, str(agent.name or ""), result.output)
 
     async def close(self) -> Closing:

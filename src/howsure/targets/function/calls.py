@@ -59,7 +59,9 @@ def exit_failure(error: BaseException, who: str) -> TargetFailed:
     return TargetFailed(f"{who}: it wanted to end the program ({type(error).__name__}{message})")
 
 
-KNOWN = ("case", "session_id", "history", "state", "turn", "candidate", "context")
+PROMPT = "prompt"
+"""The user's words alone. A first parameter of that name is the text, as everywhere."""
+KNOWN = ("case", "session_id", "history", "state", "turn", "candidate", "context", "choices", "documents", PROMPT)
 """The parameters that a function may have beside the text."""
 TEXT = "message"
 
@@ -75,6 +77,10 @@ class BoundFunction(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     fixed: Mapping[str, Any] = {}
     seconds: float = 60.0
+
+    @property
+    def takes_candidate(self) -> bool:
+        return "candidate" in self.names
 
     async def __call__(self, values: Mapping[str, Any]) -> Any:
         """Call it; any error becomes a `TargetFailed` that names it."""
@@ -124,7 +130,7 @@ def bind_function(function: Callable[..., Any], who: str, fixed: Mapping[str, An
         parameters = [inspect.Parameter("text", inspect.Parameter.POSITIONAL_ONLY)]
     first = next((each for each in parameters if each.kind in _BY_PLACE), None)
     several = any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters)
-    text = several if first is None else first.name not in (*KNOWN, *fixed)
+    text = several if first is None else first.name == PROMPT or first.name not in (*KNOWN, *fixed)
     text = text and not inspect.isclass(function)
     rest = [each for each in parameters if not (text and each is first)]
     if problems := list(_problems(rest, fixed)):

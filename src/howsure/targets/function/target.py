@@ -94,17 +94,21 @@ FORMS = "a function of text, a class with `send(text)`, or an object with `open(
 
 
 class FunctionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`arguments` are given to the function by name, in every call."""
+    """The block of a Python function, class or object."""
 
     function: str = ""
+    """`module:name` or `path/file.py:name`; needed."""
     arguments: dict[str, Any] = field(default_factory=dict)
+    """Given to it by name, in every call."""
     turn_seconds: float = 60.0
+    """How long an answer may take."""
 
 
 class FunctionKind:
     """`kind: function`."""
 
     name = "function"
+    settings = FunctionSettings
 
     def make(self, request: TargetRequest) -> Target:
         problems = SettingProblems(request)
@@ -137,41 +141,29 @@ def choose_target(bot: Any, block: FunctionSettings, request: TargetRequest) -> 
         )
     if inspect.isclass(bot) and not callable(getattr(bot, "send", None)):
         raise ConfigInvalid(f"{who}: expected {FORMS}; this class has neither `send` nor `open`")
-    call = bind_function(bot, who, block.arguments, block.turn_seconds)
-    return FunctionTarget(call, request) if call.text else FactoryTarget(call, request)
+    return FunctionTarget(bind_function(bot, who, block.arguments, block.turn_seconds), request)
 
 
 class FunctionTarget:
-    """A function of text. It gets the earlier messages where it has a parameter for them."""
+    """A function of text, which gets the earlier messages where it has a parameter for them. Or a class with `send`, or
+    a function that makes such an object: one for each conversation."""
 
     def __init__(self, call: BoundFunction, request: TargetRequest) -> None:
         self.name = request.name
+        self.takes_candidate = call.takes_candidate
         self._call = call
         self._request = request
 
     async def open(self, case: Case) -> FunctionSession:
-        return FunctionSession(ConversationState(case, self._request), self._call)
+        conversation = ConversationState(case, self._request)
+        if self._call.text:
+            return FunctionSession(conversation, self._call)
+        return _session(await self._call(_values(conversation)), conversation, self._call)
 
     async def check(self) -> str:
         takes = ", ".join(("text", *self._call.names))
-        return f"{self._call.who} is there and takes {takes}"
-
-
-class FactoryTarget:
-    """A class with `send`, or a function that makes such an object: one for each conversation."""
-
-    def __init__(self, make: BoundFunction, request: TargetRequest) -> None:
-        self.name = request.name
-        self._make = make
-        self._request = request
-
-    async def open(self, case: Case) -> FunctionSession:
-        conversation = ConversationState(case, self._request)
-        made = await self._make(_values(conversation, ""))
-        return _session(made, conversation, self._make)
-
-    async def check(self) -> str:
-        return f"{self._make.who} is there and makes a bot for each conversation"
+        does = f"takes {takes}" if self._call.text else "makes a bot for each conversation"
+        return f"{self._call.who} is there and {does}"
 
 
 class ObjectTarget:
@@ -183,6 +175,7 @@ class ObjectTarget:
         self._block = block
         self._request = request
         self._open = self._calling("open", bot.open)
+        self.takes_candidate = self._open.takes_candidate
 
     def _calling(self, name: str, function: Callable[..., Any]) -> BoundFunction:
         return bind_function(function, f"{self._block.function}.{name}", {}, self._block.turn_seconds)
@@ -204,7 +197,7 @@ class ObjectTarget:
     async def open(self, case: Case) -> FunctionSession | FinishedSession:
         conversation = ConversationState(case, self._request)
         # The case is passed by position, whatever the parameter is called.
-        made = await self._open({**_values(conversation, ""), "message": case})
+        made = await self._open({**_values(conversation), "message": case})
         match made:
             case FinishedSession():
                 return made
@@ -223,8 +216,9 @@ def _session(bot: Any, conversation: ConversationState, maker: BoundFunction) ->
     return FunctionSession(conversation, send, closer)
 
 
-def _values(conversation: ConversationState, text: str) -> dict[str, Any]:
-    return {**conversation.values(text), "case": conversation.case}
+def _values(conversation: ConversationState) -> dict[str, Any]:
+    """What a bot may take where nothing is said: when it is made, and when it is closed."""
+    return {**conversation.values(), "message": "", "case": conversation.case}
 
 
 class FunctionSession:
@@ -239,15 +233,14 @@ class FunctionSession:
         self._spans: tuple[Span, ...] | None = None
 
     async def send(self, text: str) -> Reply:
-        self._conversation.turn += 1
-        answer = answer_of(await self._send(_values(self._conversation, text)), self._send.who)
-        self._conversation.record_turn(text, answer)
+        values = {**self._conversation.next_turn(text), "case": self._conversation.case}
+        answer = answer_of(await self._send(values), self._send.who)
         if answer.spans is not None:
             self._spans = (*(self._spans or ()), *answer.spans)
-        return answer.reply
+        return self._conversation.record_turn(values["message"], answer)
 
     async def close(self) -> Closing:
         known = Closing(state=self._conversation.reported_state, spans=self._spans)
         if self._close is None:
             return known
-        return closing_of(await self._close(_values(self._conversation, "")), known, self._close.who)
+        return closing_of(await self._close(_values(self._conversation)), known, self._close.who)

@@ -45,8 +45,8 @@ class HttpClient:
 
     def __init__(self, environ: Mapping[str, str], plan: HttpPlan, guard: AddressGuard | None = None) -> None:
         self._pool = HttpPool(environ, KEEP_ALIVE_SECONDS, guard)
-        self._places = asyncio.Semaphore(plan.max_connections) if plan.max_connections else None
-        self._pauses = [PAUSE_SECONDS * number for number in range(1, plan.connect_tries)]
+        self._places = asyncio.Semaphore(limit) if (limit := plan.settings.max_connections) else None
+        self._pauses = [PAUSE_SECONDS * number for number in range(1, plan.settings.connect_tries)]
         self._clean = plan.secrets.clean
 
     def cookies(self) -> Cookies:

@@ -53,47 +53,64 @@ class ToolCallPaths(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """`tool_call:` where to find the parts of a call, inside it."""
 
     name: str = ""
+    """Path to the tool's name."""
     arguments: str = ""
+    """Path to the arguments: an object, or the JSON text of one."""
     id: str = ""
+    """Path to the id of the call."""
     result: str = ""
+    """Path to what the tool returned."""
 
 
 class UsagePaths(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`usage_fields:` where to find the amounts, inside what `usage` leads to."""
 
     prompt_tokens: str = ""
+    """Path to the tokens of the prompt."""
     completion_tokens: str = ""
+    """Path to the tokens of the reply."""
     cached_tokens: str = ""
+    """Path to the tokens of the prompt that were cached."""
     thinking_tokens: str = ""
+    """Path to the tokens of thinking."""
     cost_usd: str = ""
+    """Path to the cost in USD."""
 
 
 class SessionCall(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A call that starts or ends a conversation."""
 
     url: str
+    """The address; may hold placeholders."""
     method: str = "POST"
+    """`POST`, `GET`, `PUT`, `PATCH` or `DELETE`."""
     headers: dict[str, str] = field(default_factory=dict)
+    """Headers by name."""
     body: Any = None
+    """Any JSON value with placeholders."""
 
 
 class SessionOpenCall(SessionCall, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`session.open:`; `id` leads to the session's id in its answer."""
+    """`session.open:`"""
 
     id: str = ""
+    """Path to the session's id in the answer; without it the id is ours."""
 
 
 class SessionCloseCall(SessionCall, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`session.close:`; `state` leads to the final state in its answer."""
+    """`session.close:`"""
 
     state: str = ""
+    """Path to the final state in the answer."""
 
 
 class SessionCalls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`session:` for bots whose conversations are opened and closed."""
 
     open: SessionOpenCall | None = None
+    """The call that starts a conversation."""
     close: SessionCloseCall | None = None
+    """The call that ends it."""
 
 
 class HttpSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,26 +118,47 @@ class HttpSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     them, only what is set is read."""
 
     url: str = ""
+    """The address of the bot; may hold placeholders; needed."""
     method: str = "POST"
+    """`POST`, `GET`, `PUT`, `PATCH` or `DELETE`."""
     headers: dict[str, str] = field(default_factory=dict)
+    """By name; values may hold `${NAME}` of the environment and placeholders."""
     body: Any = None
+    """Any JSON value with placeholders."""
     answer: str = ""
+    """Path to the answer; a list is several replies."""
     messages: str = ""
+    """Path to a list of messages, instead of or beside `answer`."""
     tool_calls: str = ""
+    """Path to a list of tool calls."""
     tool_call: ToolCallPaths = ToolCallPaths()
+    """Paths inside a call."""
     state: str = ""
+    """Path to the state after the turn."""
     usage: str = ""
+    """Path to the amounts of tokens and money."""
     usage_fields: UsagePaths = UsagePaths()
+    """Paths inside them."""
     agent: str = ""
+    """Path to who answered: a name, or a list."""
     error: str = ""
+    """Path to an error; anything there makes the turn fail, also under the status 200."""
     stream: StreamFormat = StreamFormat.NONE
+    """How the answer is sent: in one piece, as server-sent events, or as lines of JSON."""
     delta: str = ""
+    """For streams: path to a piece of the answer in an event; pieces are joined."""
     session: SessionCalls = SessionCalls()
+    """Calls for bots whose conversations are opened and closed."""
     health: str = ""
+    """An address, or a path on the same host, that answers 200 when the bot is well."""
     turn_seconds: float = 60.0
+    """How long an answer may take."""
     max_connections: int | None = None
+    """Requests at once; without it, the run's `max_concurrency`."""
     connect_tries: int = 3
+    """How often a refused connection is tried."""
     retries: int = 0
+    """How often a turn is sent again after a broken connection or 429, 502, 503, 504."""
 
 
 def read_http_settings(request: TargetRequest, problems: SettingProblems) -> HttpSettings:
@@ -233,16 +271,13 @@ class AnswerPaths(Struct, frozen=True, kw_only=True):
 
 
 class HttpPlan(Struct, frozen=True, kw_only=True):
-    """The settings of a target, ready for use."""
+    """The settings of a target, ready for use. `placed` are the placeholders of its templates."""
 
+    settings: HttpSettings
     call: RequestPlan
     paths: AnswerPaths
-    stream: StreamFormat
+    placed: frozenset[str]
     secrets: Secrets
-    turn_seconds: float
-    connect_tries: int
-    retries: int
-    max_connections: int | None
     opening: RequestPlan | None = None
     opening_id: JsonPath | None = None
     ending: RequestPlan | None = None
@@ -283,13 +318,10 @@ class _Planner:
         opening = self._session_call(session.open, "session.open") if session.open else None
         ending = self._session_call(session.close, "session.close") if session.close else None
         return HttpPlan(
+            settings=block,
             call=call,
             paths=paths,
-            stream=block.stream,
-            turn_seconds=block.turn_seconds,
-            connect_tries=block.connect_tries,
-            retries=block.retries,
-            max_connections=block.max_connections,
+            placed=frozenset(self._compiler.placed),
             opening=opening,
             opening_id=self._path("session.open.id", session.open.id) if session.open else None,
             ending=ending,

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from howsure.errors import TargetFailed
+from howsure.llm.retry import quote_body
 from howsure.llm.transport import HttpRequest
 from howsure.targets.answer_parts import UnreadableAnswer, list_names, quote_value
 from howsure.targets.bot_answers import BotAnswer, BotError, raise_bot_error, read_answer
@@ -153,7 +154,7 @@ class ResponseReader:
     def __init__(self, plan: HttpPlan) -> None:
         self._plan = plan
         self._secrets = plan.secrets
-        self._by_names = plan.stream is StreamFormat.NONE and plan.paths == AnswerPaths()
+        self._by_names = plan.settings.stream is StreamFormat.NONE and plan.paths == AnswerPaths()
 
     def read_answer(self, response: BotResponse) -> BotAnswer:
         """The answer; `TargetFailed` says why there is none."""
@@ -164,40 +165,38 @@ class ResponseReader:
         except BotError as error:
             raise TargetFailed(self._secrets.clean(f"{response.summary}, and {error}")) from None
         except (UnreadableAnswer, PathNotFound) as error:
-            message = f"{response.summary}, and that is no answer: {error}; the body: {quote_body(body)}"
+            message = (
+                f"{response.summary}, and that is no answer: {error}; the body: {quote_body(body, QUOTED) or '(empty)'}"
+            )
             raise TargetFailed(self._secrets.clean(message)) from error
 
     def check(self, response: BotResponse) -> None:
         """An answer has a status from 200 to 299."""
         if 200 <= response.status < 300:
             return
-        parts = [f"{response.summary}: {quote_body(self._secrets.clean_bytes(response.body))}"]
+        body = quote_body(self._secrets.clean_bytes(response.body), QUOTED)
+        parts = [f"{response.summary}: {body or '(empty)'}"]
         if response.location:
             parts.append(f"it leads to {response.location}: set that as `url`")
         if hint := HINTS.get(response.status):
             parts.append(hint)
         raise TargetFailed(self._secrets.clean("; ".join(parts)))
 
-    def json(self, response: BotResponse) -> Any:
-        """The body of a call that opens or closes a session."""
+    def find(self, response: BotResponse, path: JsonPath) -> Any:
+        """A value in the body of a call that opens or closes a session."""
         self.check(response)
         try:
-            return self._decode(response, self._secrets.clean_bytes(response.body))
+            return path.find(self._decode(response, self._secrets.clean_bytes(response.body)))
         except UnreadableAnswer as error:
             raise TargetFailed(self._secrets.clean(f"{response.summary}, and that is no answer: {error}")) from error
-
-    def find(self, response: BotResponse, path: JsonPath) -> Any:
-        value = self.json(response)
-        try:
-            return path.find(value)
         except PathNotFound as error:
             raise TargetFailed(self._secrets.clean(f"{response.summary}, and {error}")) from error
 
     def _read_values(self, response: BotResponse, body: bytes) -> Any:
         if self._by_names:
             return self._decode(response, body)
-        if self._plan.stream is not StreamFormat.NONE:
-            values = merge_events(read_events(body, self._plan.stream), self._plan.paths)
+        if (stream := self._plan.settings.stream) is not StreamFormat.NONE:
+            values = merge_events(read_events(body, stream), self._plan.paths)
             if isinstance(values.get("answer"), str):
                 # A secret may come in pieces.
                 values["answer"] = self._secrets.clean_text(values["answer"])
@@ -249,9 +248,3 @@ def _rename_fields(holder: Any, names: Any) -> Any:
     if not isinstance(holder, dict):
         return holder
     return {**holder, **{name: path.find(holder) for name, path in names.items()}}
-
-
-def quote_body(body: bytes) -> str:
-    """The beginning of a body, for a message."""
-    text = " ".join(body[: 4 * QUOTED].decode("utf-8", "replace").split())
-    return f"{text[:QUOTED]}{'…' if len(text) > QUOTED else ''}" if text else "(empty)"

@@ -6,7 +6,7 @@ import asyncio
 import time
 from importlib import import_module
 from socket import SOCK_STREAM
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -18,8 +18,9 @@ from howsure.model.case import Case
 from howsure.targets.answer_parts import describe_value
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.conversations import ConversationState
-from howsure.targets.http.plan import HttpPlan, RequestPlan, plan_http_target
+from howsure.targets.http.plan import HttpPlan, HttpSettings, RequestPlan, plan_http_target
 from howsure.targets.http.replies import BotResponse, ResponseReader, TargetUnreachable
+from howsure.targets.http.templates import CANDIDATE, PARTS, PLACEHOLDERS
 
 if TYPE_CHECKING:
     from howsure.targets.http.client import HttpClient
@@ -36,6 +37,7 @@ class HttpKind:
     """`kind: http` in howsure.yaml, or `--target http:URL`."""
 
     name = "http"
+    settings = HttpSettings
     keeps_time = True
 
     def make(self, request: TargetRequest) -> HttpTarget:
@@ -47,6 +49,7 @@ class HttpTarget:
 
     def __init__(self, plan: HttpPlan, request: TargetRequest) -> None:
         self.name = request.name
+        self.takes_candidate = CANDIDATE in plan.placed
         self._plan = plan
         self._request = request
         self._reader = ResponseReader(plan)
@@ -64,7 +67,8 @@ class HttpTarget:
     async def open(self, case: Case) -> HttpSession:
         if self._client is None:
             raise TargetFailed(f"target {self.name!r} was not started")
-        session = HttpSession(self._plan, self._client, self._reader, ConversationState(case, self._request))
+        conversation = ConversationState(case, self._request, self._plan.placed.intersection(PARTS))
+        session = HttpSession(self._plan, self._client, self._reader, conversation)
         await session.open()
         return session
 
@@ -95,6 +99,7 @@ class HttpSession:
         self, plan: HttpPlan, client: HttpClient, reader: ResponseReader, conversation: ConversationState
     ) -> None:
         self._plan = plan
+        self._seconds = plan.settings.turn_seconds
         self._client = client
         self._reader = reader
         self._conversation = conversation
@@ -103,7 +108,7 @@ class HttpSession:
     async def open(self) -> None:
         if self._plan.opening is None:
             return
-        response = await self._call(self._plan.opening, "", self._plan.turn_seconds)
+        response = await self._call(self._plan.opening, self._seconds)
         self._reader.check(response)
         if self._plan.opening_id is not None:
             session_id = self._reader.find(response, self._plan.opening_id)
@@ -114,22 +119,27 @@ class HttpSession:
             self._conversation.session_id = str(session_id)
 
     async def send(self, text: str) -> Reply:
-        self._conversation.turn += 1
+        values = self._conversation.next_turn(text)
+        request = self._plan.call.request(values)
         # A message sent twice is two messages: retries are off unless the settings allow them.
-        pauses = [min(PAUSE_SECONDS * 2**number, LONGEST_PAUSE_SECONDS) for number in range(self._plan.retries)]
+        retries = self._plan.settings.retries
+        pauses = [min(PAUSE_SECONDS * 2**number, LONGEST_PAUSE_SECONDS) for number in range(retries)]
         response = await retry(
-            lambda: self._call(self._plan.call, text, self._plan.turn_seconds),
+            lambda: self._client.send(request, self._seconds, self._cookies),
             pauses,
             TargetUnreachable,
             lambda response: response.status in BUSY,
         )
         answer = self._reader.read_answer(response)
-        self._conversation.record_turn(text, answer)
-        return replace(answer.reply, duration_ms=response.seconds * 1000)
+        reply = self._conversation.record_turn(values["message"], answer)
+        if reply.sent is not None and self._plan.settings.body is not None and request.body is not None:
+            body = self._plan.secrets.clean_bytes(request.body).decode("utf-8", "replace")
+            reply = replace(reply, sent=replace(reply.sent, body=body))
+        return replace(reply, duration_ms=response.seconds * 1000)
 
     async def close(self) -> Closing:
         if self._plan.ending is not None:
-            response = await self._call(self._plan.ending, "", min(self._plan.turn_seconds, CLOSE_SECONDS))
+            response = await self._call(self._plan.ending, min(self._seconds, CLOSE_SECONDS))
             self._reader.check(response)
             if self._plan.ending_state is not None:
                 state = self._reader.find(response, self._plan.ending_state)
@@ -143,15 +153,13 @@ class HttpSession:
     def _bad_response(self, response: BotResponse, why: str) -> TargetFailed:
         return TargetFailed(self._plan.secrets.clean(f"{response.summary}, and {why}"))
 
-    async def _call(self, plan: RequestPlan, text: str, seconds: float) -> BotResponse:
-        request = plan.request(self._conversation.values(text))
-        return await self._client.send(request, seconds, self._cookies)
+    async def _call(self, plan: RequestPlan, seconds: float) -> BotResponse:
+        """Open or close the session."""
+        return await self._client.send(plan.request(self._conversation.values()), seconds, self._cookies)
 
 
 async def _check_connection(plan: RequestPlan, guard: AddressGuard | None) -> str:
-    values: dict[str, Any] = dict.fromkeys(("message", "session_id", "case_id", "candidate", "context"), "")
-    values |= {"turn": 1, "history": [], "messages": [], "state": {}}
-    parts = urlsplit(plan.url.address(values))
+    parts = urlsplit(plan.url.address(dict.fromkeys(PLACEHOLDERS, "")))
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     started = time.perf_counter()
     try:

@@ -19,10 +19,13 @@ from msgspec import Struct
 
 from howsure.targets.answer_parts import describe_value, list_names
 
-PLACEHOLDERS = ("message", "session_id", "case_id", "history", "messages", "state", "turn", "candidate", "context")
-"""What a bot may be sent; `ConversationState.values` gives them."""
+PARTS = ("context", "documents", "choices")
+"""What belongs to the user's words. A part that a template places itself is left out of the message."""
+CANDIDATE = "candidate"
+PLACEHOLDERS = ("message", "prompt", *PARTS, "session_id", "case_id", "history", "messages", "state", "turn", CANDIDATE)
+"""What a bot may be sent; `ConversationState.next_turn` gives them."""
 ADDRESS = "%/:?#[]@!$&'()*+,;="
-SIMPLE = ("session_id", "case_id", "turn", "candidate")
+SIMPLE = ("session_id", "case_id", "turn", CANDIDATE)
 """The placeholders that fit into an address or a header."""
 
 # `${NAME}` is of the environment, `{{name}}` is the text `{name}`, `{name}` a placeholder. Other braces are themselves.
@@ -66,12 +69,13 @@ class TextTemplate(Struct, frozen=True, dict=True):
 
 
 class TemplateCompiler:
-    """Compiles templates, and collects their problems and secrets."""
+    """Compiles templates, and collects their problems, their secrets and the placeholders that they have."""
 
     def __init__(self, environ: Mapping[str, str], problem: Callable[[str, str], None]) -> None:
         self._environ = environ
         self._problem = problem
         self.secrets: list[str] = []
+        self.placed: set[str] = set()
 
     def value(self, given: Any, field: str, allowed: Collection[str] = PLACEHOLDERS) -> Any:
         """The template of any JSON value: texts become `TextTemplate`, everything else stays."""
@@ -111,6 +115,7 @@ class TemplateCompiler:
             known = ", ".join(f"{{{name}}}" for name in allowed)
             hint = f"write {{{{{mark['name']}}}}} for that text itself"
             self._problem(field, f"{{{mark['name']}}} is not known here; known: {known} ({hint})")
+        self.placed.add(mark["name"])
         return Slot(mark["name"])
 
 
@@ -239,13 +244,11 @@ def _every(value: Any, steps: tuple[Step, ...], place: int, path: JsonPath) -> l
 
 
 def _not_found_message(value: Any, steps: tuple[Step, ...], place: int, path: JsonPath) -> str:
-    until = "".join(f"[{step.value}]" if isinstance(step, Every) else _written(step) for step in steps[:place])
+    until = "".join(map(_written, steps[:place]))
     where = f"under `{until.lstrip('.')}`" if until else "at the top"
-    there = (
-        f"an object with the keys {list_names(list(value))}"
-        if isinstance(value, Mapping)
-        else (f"a list of {len(value)}" if isinstance(value, list) else describe_value(value))
-    )
+    there = f"a list of {len(value)}" if isinstance(value, list) else describe_value(value)
+    if isinstance(value, Mapping):
+        there = f"an object with the keys {list_names(list(value))}"
     return f"`{path.text}` leads nowhere: {where} there is {there}, and no `{_written(steps[place]).lstrip('.')}`"
 
 

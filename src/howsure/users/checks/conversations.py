@@ -11,6 +11,7 @@ from msgspec import Struct
 from howsure.model.case import PlanStep, Scenario
 from howsure.model.simulation import Ending, MistakeKind, UserMistake
 from howsure.model.transcript import Message
+from howsure.users.directions import spoken_step
 from howsure.users.stops import Exchange, handoff_evidence, pair_exchanges
 
 LONGEST = 160
@@ -70,8 +71,9 @@ class SimulatedConversation:
 
     @cached_property
     def steps(self) -> dict[str, PlanStep]:
-        """The steps of the plan by their words."""
-        return {step.say: step for step in self.scenario.plan}
+        """The steps of the plan by their words, as they are written and as they are spoken."""
+        plan, facts = self.scenario.plan, self.scenario.facts
+        return {words: step for step in plan for words in (step.say, spoken_step(step.say, facts))}
 
     @cached_property
     def handed_off(self) -> int | None:

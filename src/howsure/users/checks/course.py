@@ -12,6 +12,7 @@ from howsure.users.checks.conversations import SimulatedConversation, UserTurn
 from howsure.users.checks.facts import is_told
 from howsure.users.checks.plan import is_said, step_words
 from howsure.users.conditions import ConditionStatus, check_condition, check_condition_ever
+from howsure.users.directions import spoken_step
 from howsure.users.phrases import phrase
 from howsure.users.speech import (
     alike,
@@ -21,6 +22,7 @@ from howsure.users.speech import (
     is_question,
     lacks,
     offers_more,
+    only_greets,
     refuses,
     requests,
     said_words,
@@ -31,8 +33,9 @@ from howsure.users.speech import (
 )
 from howsure.users.words import fold_case, roots, share
 
-_LEAVING = (Ending.GOAL_REACHED, Ending.GAVE_UP)
-GREETING = 15
+_WANTS_TO_KNOW = re.compile(
+    r"\b(?:know|learn|find out|understand|why|whether|information|wissen|savoir|saber|sapere|weten)\b"
+)
 ANSWERED = 0.34
 
 
@@ -51,11 +54,8 @@ def _stopping_mistakes(conversation: SimulatedConversation) -> Iterator[UserMist
         return
     last = conversation.turns[-1]
     for turn in conversation.later_turns:
-        if (
-            is_closing(turn.text)
-            and (pending := _pending(conversation, turn.last_reply))
-            and not is_done(turn.last_reply)
-        ):
+        pending = _pending(turn.last_reply) if is_closing(turn.text) else ""
+        if pending and not is_done(turn.last_reply):
             yield turn.mistake(MistakeKind.STOPPED_EARLY, f"takes leave while {pending}")
             return
     if reason := _early_exit_reason(conversation):
@@ -69,21 +69,18 @@ def _early_exit_reason(conversation: SimulatedConversation) -> str:
         case Ending.GAVE_UP:
             return _gave_up_without_cause(conversation)
         case Ending.TURN_LIMIT if len(conversation.turns) < conversation.scenario.max_turns:
-            return (
-                f"the turn limit is {conversation.scenario.max_turns}, and {len(conversation.turns)} messages were sent"
-            )
+            limit, sent = conversation.scenario.max_turns, len(conversation.turns)
+            return f"the turn limit is {limit}, and {sent} messages were sent"
         case Ending.HANDED_OFF if not _may_be_handed_off(conversation):
             return "says that it was handed to a person, and nothing shows it"
         case _:
             return ""
 
 
-def _pending(conversation: SimulatedConversation, reply: str) -> str:
+def _pending(reply: str) -> str:
     """What the agent still waits for; empty when it waits for nothing."""
     requested = waits_for(reply)
-    if not requested or offers_more(reply):
-        return ""
-    return f"the agent still asks: {requested[-1]}"
+    return f"the agent still asks: {requested[-1]}" if requested and not offers_more(reply) else ""
 
 
 def _goal_not_reached(conversation: SimulatedConversation) -> str:
@@ -92,17 +89,11 @@ def _goal_not_reached(conversation: SimulatedConversation) -> str:
     reply = conversation.last_reply
     if not reply:
         return "the agent has not said anything yet"
-    if (pending := _pending(conversation, reply)) and not is_done(reply):
+    if (pending := _pending(reply)) and not is_done(reply):
         return f"the goal counts as reached while {pending}"
     if is_done(reply):
         return ""
-    if all(
-        offers_more(one.text)
-        and len(said_words(one.text)) <= GREETING
-        and not is_done(one.text)
-        and not refuses(one.text)
-        for one in conversation.exchanges
-    ):
+    if all(only_greets(one.text) for one in conversation.exchanges):
         return "the goal counts as reached, and the agent has only greeted"
     done = any(is_done(one.text) for one in conversation.exchanges)
     if not done and waits(reply) and not _answers_goal(conversation, reply):
@@ -114,39 +105,26 @@ def _goal_not_reached(conversation: SimulatedConversation) -> str:
 
 def _plainly_refused(conversation: SimulatedConversation, reply: str) -> bool:
     """A refusal, to a user who wants something done rather than known."""
-    wants_to_know = re.search(
-        r"\b(?:know|learn|find out|understand|why|whether|information|wissen|savoir|saber|sapere|weten)\b",
-        fold_case(conversation.scenario.goal),
-    )
-    return (
-        bool(conversation.scenario.goal)
-        and not wants_to_know
-        and refuses(reply)
-        and not offers_more(reply)
-        and not _answers_goal(conversation, reply)
-    )
+    goal = fold_case(conversation.scenario.goal)
+    return bool(goal) and not _WANTS_TO_KNOW.search(goal) and refuses(reply) and not offers_more(reply)
 
 
 def _answers_goal(conversation: SimulatedConversation, reply: str) -> bool:
-    return (
-        not refuses(reply)
-        and share(roots(conversation.scenario.goal), roots(reply)) >= ANSWERED
-        and bool(conversation.scenario.goal)
-    )
+    goal = conversation.scenario.goal
+    return bool(goal) and not refuses(reply) and share(roots(goal), roots(reply)) >= ANSWERED
 
 
 def _left_unsaid(conversation: SimulatedConversation) -> str:
     """A step that was due and that neither side mentioned."""
     everything = "\n".join([*(turn.text for turn in conversation.turns), *(one.text for one in conversation.exchanges)])
-    user_text = "\n".join(turn.text for turn in conversation.later_turns)
-    spoken = {turn.text for turn in conversation.later_turns}
+    said = [conversation.steps[turn.text] for turn in conversation.later_turns if turn.text in conversation.steps]
     for step in conversation.scenario.plan:
         if (
-            step.say not in spoken
+            step not in said
+            and spoken_step(step.say, conversation.scenario.facts)
             and step_words(step)
             and (not step.when or check_condition_ever(step.when, conversation.exchanges) is ConditionStatus.YES)
             and not is_said(step, everything, ANSWERED)
-            and not is_said(step, user_text, ANSWERED)
         ):
             return f"leaves although {step.say!r} was never said"
     return ""
@@ -159,11 +137,10 @@ def _gave_up_without_cause(conversation: SimulatedConversation) -> str:
         return ""
     if any(alike(one, other) for one, other in pairwise(replies)) or not all(map(said_words, replies)):
         return ""
-    if (
-        _pending(conversation, replies[-1])
-        and not any(asks_for_fact(fact, replies[-1]) for fact in conversation.scenario.facts)
-        and len(replies) > 2
-    ):
+    if only_greets(replies[-1]) and sum(map(only_greets, replies)) > 1:
+        return ""
+    asked_for_fact = any(asks_for_fact(fact, replies[-1]) for fact in conversation.scenario.facts)
+    if len(replies) > 2 and _pending(replies[-1]) and not asked_for_fact:
         return ""
     if unanswerable_requests(conversation.scenario.facts, replies[-1]) and len(conversation.turns) > 2:
         return ""
@@ -172,11 +149,8 @@ def _gave_up_without_cause(conversation: SimulatedConversation) -> str:
 
 def _may_be_handed_off(conversation: SimulatedConversation) -> bool:
     last = conversation.exchanges[-1]
-    return (
-        bool(last.calls)
-        or conversation.handed_off is not None
-        or bool(phrase("about_people").search(fold_case(last.text)))
-    )
+    about_people = bool(phrase("about_people").search(fold_case(last.text)))
+    return bool(last.calls) or conversation.handed_off is not None or about_people
 
 
 def _overlong_reason(conversation: SimulatedConversation, turn: UserTurn) -> str:
@@ -243,12 +217,11 @@ def _repeated_turn(conversation: SimulatedConversation, turn: UserTurn) -> int |
 def _must_repeat(conversation: SimulatedConversation, turn: UserTurn, number: int) -> bool:
     """Whether the user had to repeat it: the agent asked again, repeated itself, or said nothing."""
     first, now = turn.replies[number - 1].text, turn.last_reply
-    if phrase("asked_again").search(fold_case(now)) or not said_words(now):
+    if phrase("asked_again").search(fold_case(now)) or not said_words(now) or only_greets(first):
         return True
-    if number < turn.number - 1 and alike(turn.replies[number - 1].text, now):
+    if number < turn.number - 1 and alike(first, now):
         return True
-    agent_asks = any(
-        asks_for_fact(fact, now) and is_told(fact.value, turn.text) for fact in conversation.scenario.facts
-    )
+    facts = conversation.scenario.facts
+    agent_asks = any(asks_for_fact(fact, now) and is_told(fact.value, turn.text) for fact in facts)
     before = turn.replies[number - 2].text if number > 1 else ""
     return agent_asks or bool(before and alike(before, now)) or (number == turn.number - 1 and waits(first))

@@ -53,17 +53,12 @@ def fact_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
         found += _wrong_counts(conversation, turn)
         if not any(slip.kind is MistakeKind.WRONG_FACT for slip in found):
             found += _wrong_answers(conversation, turn)
-        yield from _first_of_each_kind(found)
+        # One mistake of each kind in a turn: the first says enough.
+        first: dict[MistakeKind, UserMistake] = {}
+        for slip in found:
+            first.setdefault(slip.kind, slip)
+        yield from first.values()
         yield from _unasked_facts(conversation, turn)
-
-
-def _first_of_each_kind(found: list[UserMistake]) -> Iterator[UserMistake]:
-    """One mistake of each kind in a turn: the first says enough."""
-    seen: set[MistakeKind] = set()
-    for slip in found:
-        if slip.kind not in seen:
-            seen.add(slip.kind)
-            yield slip
 
 
 def _fact_mistake(conversation: SimulatedConversation, turn: UserTurn, specific: UnknownSpecific) -> UserMistake:
@@ -199,7 +194,9 @@ def _unasked_facts(conversation: SimulatedConversation, turn: UserTurn) -> Itera
     """A fact told before the agent said anything that could be about it."""
     free = "\n".join((conversation.scenario_text, turn.agent_text, *turn.earlier))
     for fact in conversation.scenario.facts:
-        if not _is_telling(fact.value) or not is_told(fact.value, turn.text) or is_told(fact.value, free):
+        # A value such as `yes` may occur in a text by chance.
+        telling = find_figures(fact.value) or "@" in fact.value or len(content_words(fact.value)) > 1
+        if not telling or not is_told(fact.value, turn.text) or is_told(fact.value, free):
             continue
         if (
             may_concern_fact(fact, turn.agent_text)
@@ -211,22 +208,11 @@ def _unasked_facts(conversation: SimulatedConversation, turn: UserTurn) -> Itera
         yield turn.mistake(MistakeKind.UNASKED_FACT, reason, spoils=False)
 
 
-def _is_telling(value: str) -> bool:
-    """Whether the value cannot occur in a text by chance."""
-    return bool(find_figures(value)) or "@" in value or len(content_words(value)) > 1
-
-
 def _kind_is_asked(fact: Fact, heard: str) -> bool:
     """Whether the agent asked for something of this kind, in words that are not tied to the fact."""
     questions = " ".join(requests(heard))
     known = [name for name in content_words(fact.name) if name in questions]
-    if "@" in fact.value:
-        return bool(_KIND_ASKED["e-mail"].search(questions))
-    if find_days(fact.value):
-        return bool(_KIND_ASKED["date"].search(questions))
-    return (
-        bool(known)
-        and bool(find_figures(fact.value))
-        and bool(_KIND_ASKED["number"].search(questions))
-        and len(content_words(fact.name)) == 1
-    )
+    kind = "e-mail" if "@" in fact.value else "date" if find_days(fact.value) else "number"
+    if kind == "number" and not (known and find_figures(fact.value) and len(content_words(fact.name)) == 1):
+        return False
+    return bool(_KIND_ASKED[kind].search(questions))

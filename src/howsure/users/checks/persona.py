@@ -115,8 +115,11 @@ def _manner_break(persona: str, turn: UserTurn) -> tuple[str, str] | None:
         and (len(set(phrase("delight").findall(folded))) > 1 and not is_done(turn.last_reply))
     ):
         return "is delighted, and the persona is angry and nothing was solved", turn.text
-    if phrase("layperson").search(persona) and len(terms := _jargon(persona, turn, folded)) > 1:
-        return "speaks as an expert, and the persona is none", ", ".join(sorted(terms))
+    if phrase("layperson").search(persona):
+        heard = fold_case("\n".join((turn.agent_text, *turn.earlier[:1])))
+        terms = set(phrase("jargon").findall(folded)) - set(phrase("jargon").findall(f"{persona}\n{heard}"))
+        if len(terms) > 1:
+            return "speaks as an expert, and the persona is none", ", ".join(sorted(terms))
     text = turn.text
     starts = [one for one in sentences(text) if one[:1].isalpha()]
     if phrase("lowercase").search(persona) and len(starts) > 1 and all(one[0].isupper() for one in starts):
@@ -131,14 +134,6 @@ def _word_limit(persona: str) -> int | None:
     found = phrase("word_limit").search(persona)
     number = tokens(found["most"]) if found else ()
     return int(number[0]) if number and number[0].isdigit() else None
-
-
-def _jargon(persona: str, turn: UserTurn, folded: str) -> set[str]:
-    return set(phrase("jargon").findall(folded)) - set(
-        phrase("jargon").findall(
-            f"{persona}\n{fold_case(turn.agent_text)}\n{fold_case(turn.earlier[0] if turn.earlier else '')}"
-        )
-    )
 
 
 def _other_language(

@@ -36,13 +36,9 @@ def plan_mistakes(conversation: SimulatedConversation) -> Iterator[UserMistake]:
 
 def _opening(conversation: SimulatedConversation) -> Iterator[UserMistake]:
     opening = conversation.scenario.initial_message
-    if (
-        not conversation.turns
-        or alike(conversation.turns[0].text, opening, least=0.5)
-        or fold_case(opening) in fold_case(conversation.turns[0].text)
-    ):
-        return
-    yield conversation.turns[0].mistake(MistakeKind.OFF_PLAN, f"does not open with the fixed message {opening!r}")
+    for first in conversation.turns[:1]:
+        if not alike(first.text, opening, least=0.5) and fold_case(opening) not in fold_case(first.text):
+            yield first.mistake(MistakeKind.OFF_PLAN, f"does not open with the fixed message {opening!r}")
 
 
 def step_words(step: PlanStep) -> frozenset[str]:
@@ -59,17 +55,10 @@ def _too_soon(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str,
     """A step whose condition never held. Words that goal, opening or an unconditional step contain do not count."""
     if not any(step.when for step in conversation.scenario.plan):
         return None
-    free = roots(
-        "\n".join(
-            (
-                conversation.scenario.goal,
-                conversation.scenario.initial_message,
-                turn.agent_text,
-                *(one.say for one in conversation.scenario.plan if not one.when),
-            )
-        )
-    )
-    for step in conversation.scenario.plan:
+    scenario = conversation.scenario
+    unconditional = (one.say for one in scenario.plan if not one.when)
+    free = roots("\n".join((scenario.goal, scenario.initial_message, turn.agent_text, *unconditional)))
+    for step in scenario.plan:
         own = frozenset(word for word in step_words(step) if not has_kin(word, free))
         if not step.when or len(step_words(step)) < FEW or not own:
             continue
@@ -141,15 +130,12 @@ def _new_wish(conversation: SimulatedConversation, turn: UserTurn) -> tuple[str,
             continue
         words = roots(sentence)
         new = [word for word in words if not has_kin(word, known) and not has_kin(word, everyday)]
-        topic = next((one for one in word_groups("topics") if _is_about(one, sentence, known)), None)
-        if topic is not None and len(new) >= FEW:
+        said = set(content_words(sentence))
+        topics = [one for one in word_groups("topics") if not said.isdisjoint(one)]
+        unknown = any(not any(has_kin(word, known) for word in roots(" ".join(one))) for one in topics)
+        if unknown and len(new) >= FEW:
             return "asks for something of another topic", sentence
         turns = bool(phrase("topic_change").search(folded)) and bool(phrase("wish").search(folded))
         if turns and len(new) >= FEW and len(new) / len(words) >= NOVEL:
             return "asks for something that is not in goal or plan", sentence
     return None
-
-
-def _is_about(topic: tuple[str, ...], sentence: str, known: frozenset[str]) -> bool:
-    inside = [word for word in content_words(sentence) if word in topic]
-    return bool(inside) and not any(has_kin(word, known) for word in roots(" ".join(topic)))

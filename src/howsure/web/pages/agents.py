@@ -47,7 +47,6 @@ class AgentLine(Struct, frozen=True, kw_only=True):
     address: str
     runs: int
     latest: str
-    described: bool
     newest: RunLine | None
 
 
@@ -61,12 +60,9 @@ def agents_page(
     previews: Sequence[AgentPreview], described: Sequence[Document], newest: dict[str, Summary], further: str = ""
 ) -> AgentsPage:
     names = {document.id: document.name for document in described}
-    tried = [
-        _line(preview.id, names.get(preview.id, ""), preview, newest.get(preview.id), described=preview.id in names)
-        for preview in previews
-    ]
+    tried = [_line(one.id, names.get(one.id, ""), one, newest.get(one.id)) for one in previews]
     seen = {preview.id for preview in previews}
-    untried = [_line(each.id, each.name, None, None, described=True) for each in described if each.id not in seen]
+    untried = [_line(each.id, each.name) for each in described if each.id not in seen]
     lines = (*tried, *untried) if not further else tuple(tried)
     answer = f"{pluralize(len(lines), 'agent')}{' and more' if further else ''}."
     if not lines:
@@ -74,7 +70,7 @@ def agents_page(
     return AgentsPage(answer=answer, lines=lines, further=further)
 
 
-def _line(id: str, name: str, preview: AgentPreview | None, newest: Summary | None, *, described: bool) -> AgentLine:
+def _line(id: str, name: str, preview: AgentPreview | None = None, newest: Summary | None = None) -> AgentLine:
     line = run_line(newest, {}) if newest else None
     return AgentLine(
         id=id,
@@ -82,7 +78,6 @@ def _line(id: str, name: str, preview: AgentPreview | None, newest: Summary | No
         address=f"/agent?{urlencode({'id': id})}",
         runs=preview.runs if preview else 0,
         latest=(iso_utc(preview.latest) or "")[:16].replace("T", " ") if preview else "",
-        described=described,
         newest=line,
     )
 
@@ -258,5 +253,4 @@ def _pinned_description(runs: Sequence[Any]) -> AgentDescription | None:
     return describe_agent(shape, "as its newest run was told")
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/agents", show), PageRoute("/agent", show_agent)]
+ROUTES = [PageRoute("/agents", show), PageRoute("/agent", show_agent)]

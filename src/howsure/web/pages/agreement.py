@@ -222,9 +222,8 @@ async def calibrate(request: Request) -> Response:
     return RedirectResponse("/judges", 303)
 
 
-def routes() -> list[PageRoute]:
-    return [
-        PageRoute("/label/{run_id}/agreement", show),
-        PageRoute("/label/{run_id}/labels.jsonl", download_labels),
-        PageRoute("/label/{run_id}/calibrate", calibrate, KeyScope.WRITE, "POST"),
-    ]
+ROUTES = [
+    PageRoute("/label/{run_id}/agreement", show),
+    PageRoute("/label/{run_id}/labels.jsonl", download_labels),
+    PageRoute("/label/{run_id}/calibrate", calibrate, KeyScope.WRITE, "POST"),
+]

@@ -24,6 +24,7 @@ from howsure.model.case import Attachment, SingleTurn
 from howsure.model.label import HumanLabel
 from howsure.model.result import Result
 from howsure.model.run import Run
+from howsure.reports.case_facts import DOCUMENT
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.files import native_path
 from howsure.services.host.document_files import is_reference
@@ -210,7 +211,7 @@ async def case_page(store: Store, run: Run, result: Result, chosen: CaseFilter, 
         is_silent=shown["silent"],
         grades=grades,
         expected=tuple((each["title"], each["text"]) for each in shown["expected"]),
-        given=tuple((each["title"], each["text"]) for each in shown["given"] if each["title"] != "attachment"),
+        given=tuple((each["title"], each["text"]) for each in shown["given"] if each["title"] != DOCUMENT),
         attachments=tuple(
             (one_line(file.title or file.path, 200), make_inert(file.path), make_inert(file.kind))
             for file in attachments_of(result)
@@ -354,10 +355,9 @@ async def show_attachment(request: Request) -> Response:
     return FileResponse(file.path, media_type=file.media, headers=headers)
 
 
-def routes() -> list[PageRoute]:
-    return [
-        PageRoute("/runs/{run_id}/cases/{position}", show),
-        PageRoute("/runs/{run_id}/cases/{position}/raw", raw),
-        PageRoute("/runs/{run_id}/case", by_id),
-        PageRoute("/runs/{run_id}/cases/{position}/attachments/{number}", show_attachment),
-    ]
+ROUTES = [
+    PageRoute("/runs/{run_id}/cases/{position}", show),
+    PageRoute("/runs/{run_id}/cases/{position}/raw", raw),
+    PageRoute("/runs/{run_id}/case", by_id),
+    PageRoute("/runs/{run_id}/cases/{position}/attachments/{number}", show_attachment),
+]

@@ -145,5 +145,4 @@ async def show(request: Request) -> Response:
     return respond(request, "charts.html", charts_page(run, await store.costs(run.id, sample_positions(run))))
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/runs/{run_id}/charts", show)]
+ROUTES = [PageRoute("/runs/{run_id}/charts", show)]

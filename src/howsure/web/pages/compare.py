@@ -313,5 +313,4 @@ async def _result(store: Store, run: Run, case: str, candidate: str | None) -> R
     return results[0]
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/compare", show), PageRoute("/compare/case", show_case)]
+ROUTES = [PageRoute("/compare", show), PageRoute("/compare/case", show_case)]

@@ -297,13 +297,12 @@ def _json_response(result: ImportResult, status: int) -> Response:
     return Response(msgspec.json.encode(result), status, media_type="application/json")
 
 
-def routes() -> list[PageRoute]:
-    return [
-        PageRoute("/library/{shelf}/import", import_file, KeyScope.WRITE, "POST"),
-        PageRoute("/library/{shelf}/new", new, KeyScope.WRITE),
-        PageRoute("/library/{shelf}", save, KeyScope.WRITE, "POST"),
-        PageRoute("/library/{shelf}/check", check, KeyScope.WRITE, "POST"),
-        PageRoute("/library/{shelf}/{key}/edit", edit, KeyScope.WRITE),
-        PageRoute("/library/{shelf}/{key}/check", check, KeyScope.WRITE, "POST"),
-        PageRoute("/library/{shelf}/{key}", save, KeyScope.WRITE, "POST"),
-    ]
+ROUTES = [
+    PageRoute("/library/{shelf}/import", import_file, KeyScope.WRITE, "POST"),
+    PageRoute("/library/{shelf}/new", new, KeyScope.WRITE),
+    PageRoute("/library/{shelf}", save, KeyScope.WRITE, "POST"),
+    PageRoute("/library/{shelf}/check", check, KeyScope.WRITE, "POST"),
+    PageRoute("/library/{shelf}/{key}/edit", edit, KeyScope.WRITE),
+    PageRoute("/library/{shelf}/{key}/check", check, KeyScope.WRITE, "POST"),
+    PageRoute("/library/{shelf}/{key}", save, KeyScope.WRITE, "POST"),
+]

@@ -98,5 +98,4 @@ def stream_response(request: Request, take_snapshot: TakeSnapshot) -> Response:
     return StreamingResponse(event_stream(request, take_snapshot), media_type="text/event-stream", headers=HEADERS)
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/events", stream_runs), PageRoute("/runs/{run_id}/events", stream_run)]
+ROUTES = [PageRoute("/events", stream_runs), PageRoute("/runs/{run_id}/events", stream_run)]

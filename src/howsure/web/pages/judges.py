@@ -15,7 +15,7 @@ from starlette.responses import Response
 from howsure.errors import NotFound
 from howsure.judges.offline.opinions import MEASURED
 from howsure.model.access_scope import EVERYWHERE, AccessScope
-from howsure.model.calibration import AgreementGroup, Calibration, JudgePin, JudgeTest
+from howsure.model.calibration import AgreementGroup, AttackOutcome, Calibration, Figure, JudgePin, Stability
 from howsure.model.run import Run
 from howsure.model.run_request import OFFLINE
 from howsure.reports.figures import NOTHING, iso_utc, pluralize
@@ -153,6 +153,12 @@ def _judge_line(pin: JudgePin, records: JudgeRecords, used: Sequence[JudgeKey]) 
     newest = own[-1] if own else None
     test = tried[-1] if tried else None
     groups = [each for each in newest.groups if not each.where] if newest else []
+    # The least stable and the most successful first.
+    stability = sorted(
+        test.test.stability if test else (),
+        key=lambda each: 1.0 if each.unchanged.value is None else each.unchanged.value,
+    )
+    attacks = sorted(test.test.attacks if test else (), key=lambda each: -(each.success.value or 0.0))
     # Of a recording only the file name: its folder is not for viewers.
     kind, _, path = pin.spec.partition(":")
     return JudgeLine(
@@ -167,8 +173,8 @@ def _judge_line(pin: JudgePin, records: JudgeRecords, used: Sequence[JudgeKey]) 
         earlier=max(0, records.measured.get(judge_key(pin), (pin, 0))[1] - 1),
         runs=used.count(judge_key(pin)),
         tested=_describe_test(test) if test else "",
-        stability=tuple(_stability(test.test)) if test else (),
-        attacks=tuple(_attacks(test.test)) if test else (),
+        stability=tuple(_trial(each, each.unchanged) for each in stability),
+        attacks=tuple(_trial(each, each.success) for each in attacks),
         by_makers=tuple(
             (each.what, each.data, each.kind.value, each.n, f"{each.value:.3f}")
             for each in (MEASURED if pin.spec == OFFLINE else ())
@@ -225,22 +231,8 @@ def _describe_test(saved: SavedJudgeTest) -> str:
     )
 
 
-def _stability(test: JudgeTest) -> list[TrialLine]:
-    """Least stable first."""
-    ranked = sorted(test.stability, key=lambda each: 1.0 if each.unchanged.value is None else each.unchanged.value)
-    return [
-        TrialLine(make_inert(each.name), make_inert(each.about), figure_percent(each.unchanged), len(each.flips))
-        for each in ranked
-    ]
-
-
-def _attacks(test: JudgeTest) -> list[TrialLine]:
-    """Most successful first."""
-    ranked = sorted(test.attacks, key=lambda each: -(each.success.value or 0.0))
-    return [
-        TrialLine(make_inert(each.name), make_inert(each.about), figure_percent(each.success), len(each.flips))
-        for each in ranked
-    ]
+def _trial(each: Stability | AttackOutcome, share: Figure) -> TrialLine:
+    return TrialLine(make_inert(each.name), make_inert(each.about), figure_percent(share), len(each.flips))
 
 
 async def show(request: Request) -> Response:
@@ -259,5 +251,4 @@ async def show(request: Request) -> Response:
     return respond(request, "judges.html", judges_page(replace(records, calibrations=calibrations), runs, start))
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/judges", show)]
+ROUTES = [PageRoute("/judges", show)]

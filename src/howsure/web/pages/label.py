@@ -375,10 +375,9 @@ async def show_home(request: Request) -> Response:
     return respond(request, "label-home.html", label_home(runs, labelled, may_label=caller.may(KeyScope.WRITE)))
 
 
-def routes() -> list[PageRoute]:
-    return [
-        PageRoute("/label/{run_id}", show, KeyScope.WRITE),
-        PageRoute("/label/{run_id}", answer, KeyScope.WRITE, "POST"),
-        PageRoute("/label/{run_id}/undo", undo, KeyScope.WRITE, "POST"),
-        PageRoute("/label", show_home),
-    ]
+ROUTES = [
+    PageRoute("/label/{run_id}", show, KeyScope.WRITE),
+    PageRoute("/label/{run_id}", answer, KeyScope.WRITE, "POST"),
+    PageRoute("/label/{run_id}/undo", undo, KeyScope.WRITE, "POST"),
+    PageRoute("/label", show_home),
+]

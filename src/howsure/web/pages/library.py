@@ -126,5 +126,4 @@ async def show(request: Request) -> Response:
     return respond(request, "library.html", page)
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/library/{shelf}", show)]
+ROUTES = [PageRoute("/library/{shelf}", show)]

@@ -352,5 +352,4 @@ async def show(request: Request) -> Response:
     return respond(request, "document.html", page)
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/library/{shelf}/{key}", show)]
+ROUTES = [PageRoute("/library/{shelf}/{key}", show)]

@@ -17,11 +17,7 @@ from howsure.reports.figures import pluralize
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.convert.convert import ConversionReport
 from howsure.services.host import documents
-from howsure.services.host.differences import (
-    DocumentDifferenceKind,
-    body_differences,
-    find_differences,
-)
+from howsure.services.host.differences import DocumentDifferenceKind, body_differences, find_differences
 from howsure.services.host.documents import document_body
 from howsure.services.host.drafts import ENTRIES, select_entries
 from howsure.services.host.transfer import EXPORT_DIALECTS, export_as
@@ -209,10 +205,9 @@ async def export(request: Request) -> Response:
     return respond(request, "export.html", export_page(shelf, document, dialect, written.report, cases))
 
 
-def routes() -> list[PageRoute]:
-    return [
-        PageRoute("/library/{shelf}/{key}/difference", difference),
-        PageRoute("/library/{shelf}/{key}/export", export),
-        PageRoute("/library/{shelf}/{key}/restore", restore, KeyScope.WRITE, "POST"),
-        PageRoute("/library/{shelf}/{key}/delete", delete, KeyScope.WRITE, "POST"),
-    ]
+ROUTES = [
+    PageRoute("/library/{shelf}/{key}/difference", difference),
+    PageRoute("/library/{shelf}/{key}/export", export),
+    PageRoute("/library/{shelf}/{key}/restore", restore, KeyScope.WRITE, "POST"),
+    PageRoute("/library/{shelf}/{key}/delete", delete, KeyScope.WRITE, "POST"),
+]

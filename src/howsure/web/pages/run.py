@@ -14,19 +14,22 @@ from howsure.model.result import Result
 from howsure.model.run import Run, RunState
 from howsure.model.run_request import OFFLINE, RUN_PREFIX
 from howsure.model.score import Grade
-from howsure.model.summary import GateOutcome, GateRuling, GraderSummary, Summary
+from howsure.model.summary import GateOutcome, GateRuling, GraderSummary, SliceCounts, Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.figures import Rate, pass_rate_of
 from howsure.reports.html.page import check_rows, grader_row, interval_in_words, verdict_segments
 from howsure.reports.run_facts import (
     OUTCOME_CLASSES,
+    asked_judge,
     gate_name,
     gates_conclusion,
+    graders_by_name,
     judge_name,
     run_facts,
     run_notes,
     run_sentence,
     run_warning,
+    slice_groups,
 )
 from howsure.reports.safe_text import one_line
 from howsure.services.gate.gate import rule_on_gates
@@ -117,6 +120,7 @@ class RunPage(Struct, frozen=True, kw_only=True):
     candidates: tuple[tuple[str, Rate], ...]
     checks: tuple[ScoreLine, ...]
     graders: tuple[GraderLine, ...]
+    slices: tuple[tuple[str, tuple[tuple[SliceCounts, Rate], ...]], ...]
     common: tuple[CommonFailure, ...]
     chips: tuple[Facet, ...]
     facets: tuple[FacetGroup, ...]
@@ -154,7 +158,7 @@ def run_page(
         answer=run_sentence(summary),
         meaning=interval_in_words(summary),
         warning=run_warning(summary),
-        offline=WHAT_OFFLINE_MEANS if run.pins.request.judge == OFFLINE else "",
+        offline=WHAT_OFFLINE_MEANS if run.pins.request.judge == OFFLINE and asked_judge(summary) else "",
         verdicts=pass_rate_of(run.counts),
         counts=tuple(verdict_segments(run.counts)),
         total=run.counts.total,
@@ -168,7 +172,10 @@ def run_page(
             ScoreLine(name=name, rate=rate, scoped=scoped, not_judged=tally.errored + tally.skipped)
             for name, tally, rate, scoped in check_rows(summary)
         ),
-        graders=tuple(_grader_line(grader) for grader in summary.graders),
+        graders=tuple(_grader_line(grader) for grader in graders_by_name(summary)),
+        slices=tuple(
+            (label, tuple((each, pass_rate_of(each.counts)) for each in own)) for label, own in slice_groups(summary)
+        ),
         common=tuple(common),
         chips=chips(run, shown.chosen, flaky),
         facets=tuple(facet_groups),
@@ -352,5 +359,4 @@ async def show(request: Request) -> Response:
     return respond(request, "run.html", page)
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/runs/{run_id}", show)]
+ROUTES = [PageRoute("/runs/{run_id}", show)]

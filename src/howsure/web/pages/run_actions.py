@@ -157,10 +157,9 @@ async def edit_rubric(request: Request) -> Response:
     return RedirectResponse(f"/library/rubrics/{saved.id}/edit", 303)
 
 
-def routes() -> list[PageRoute]:
-    return [
-        PageRoute("/runs/{run_id}/regrade", show_regrade, KeyScope.RUN),
-        PageRoute("/runs/{run_id}/regrade", regrade_run, KeyScope.RUN, "POST"),
-        PageRoute("/runs/{run_id}/rubric", edit_rubric, KeyScope.WRITE, "POST"),
-        PageRoute("/runs/{run_id}/{deed}", act_on_run, KeyScope.RUN, "POST"),
-    ]
+ROUTES = [
+    PageRoute("/runs/{run_id}/regrade", show_regrade, KeyScope.RUN),
+    PageRoute("/runs/{run_id}/regrade", regrade_run, KeyScope.RUN, "POST"),
+    PageRoute("/runs/{run_id}/rubric", edit_rubric, KeyScope.WRITE, "POST"),
+    PageRoute("/runs/{run_id}/{deed}", act_on_run, KeyScope.RUN, "POST"),
+]

@@ -280,5 +280,4 @@ def read_run_filter(query: dict[str, str]) -> RunFilter:
     )
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/", show)]
+ROUTES = [PageRoute("/", show)]

@@ -222,9 +222,8 @@ async def revoke(request: Request) -> Response:
     return RedirectResponse("/settings", 303)
 
 
-def routes() -> list[PageRoute]:
-    return [
-        PageRoute("/settings", show, KeyScope.ADMIN),
-        PageRoute("/settings/keys", make, KeyScope.ADMIN, "POST"),
-        PageRoute("/settings/keys/{key_id}/revoke", revoke, KeyScope.ADMIN, "POST"),
-    ]
+ROUTES = [
+    PageRoute("/settings", show, KeyScope.ADMIN),
+    PageRoute("/settings/keys", make, KeyScope.ADMIN, "POST"),
+    PageRoute("/settings/keys/{key_id}/revoke", revoke, KeyScope.ADMIN, "POST"),
+]

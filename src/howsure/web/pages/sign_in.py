@@ -118,9 +118,8 @@ async def leave(request: Request) -> Response:
     return response
 
 
-def routes() -> list[PageRoute]:
-    return [
-        PageRoute("/sign-in", show, None),
-        PageRoute("/sign-in", enter, None, "POST"),
-        PageRoute("/sign-out", leave, None, "POST"),
-    ]
+ROUTES = [
+    PageRoute("/sign-in", show, None),
+    PageRoute("/sign-in", enter, None, "POST"),
+    PageRoute("/sign-out", leave, None, "POST"),
+]

@@ -154,9 +154,8 @@ async def load_demo_runs(request: Request) -> Response:
     return RedirectResponse("/", 303)
 
 
-def routes() -> list[PageRoute]:
-    return [
-        PageRoute("/start", show, KeyScope.RUN),
-        PageRoute("/start", begin, KeyScope.RUN, "POST"),
-        PageRoute("/demo", load_demo_runs, KeyScope.RUN, "POST"),
-    ]
+ROUTES = [
+    PageRoute("/start", show, KeyScope.RUN),
+    PageRoute("/start", begin, KeyScope.RUN, "POST"),
+    PageRoute("/demo", load_demo_runs, KeyScope.RUN, "POST"),
+]

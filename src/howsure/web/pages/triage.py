@@ -97,5 +97,4 @@ async def show(request: Request) -> Response:
     return respond(request, "triage.html", triage_page(run, await service.triage_stored(store, run) if few else None))
 
 
-def routes() -> list[PageRoute]:
-    return [PageRoute("/runs/{run_id}/triage", show)]
+ROUTES = [PageRoute("/runs/{run_id}/triage", show)]

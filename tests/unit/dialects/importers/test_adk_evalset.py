@@ -13,7 +13,7 @@ from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.importers.adk_evalset import AdkEvalSetImporter
 from howsure.dialects.importers.base import ImportOptions
 from howsure.model.case import Case, PlanStep, Scenario, Script
-from howsure.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls
+from howsure.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls, Trajectory
 
 
 def invocation(text: str, answer: str = "", **data: Any) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def read(folder: Path, document: Any, **options: Any) -> list[Case]:
     return list(read_cases(path, AdkEvalSetImporter(ImportOptions(**options))))
 
 
-def test_a_case_becomes_a_question_with_its_calls_state_and_agent(tmp_path: Path) -> None:
+def test_a_case_becomes_a_question_with_its_calls_and_state(tmp_path: Path) -> None:
     turns = [
         invocation("Hi", "Hello", tool_uses=[], intermediate_responses=[]),
         invocation("Refund A1", "Done", tool_uses=[{"name": "refund", "args": {"order": "A1"}}]),
@@ -50,9 +50,19 @@ def test_a_case_becomes_a_question_with_its_calls_state_and_agent(tmp_path: Path
     assert question.expectations == (
         ToolCalls(expected=(ExpectedCall(name="refund", arguments={"order": "A1"}),)),
         FinalState(variables={"refunded": True}),
-        AgentsInvolved(names=("shop",)),
     )
     assert question.metadata["reference_data"]["expected_responses"] == ["Hello", "Done"]
+
+
+def test_the_name_of_an_app_is_kept_and_is_no_agent_that_must_take_part(tmp_path: Path) -> None:
+    case = {"eval_id": "r1", "conversation": [invocation("Hi", "Hello")], "session_input": {"app_name": "shop"}}
+    (question,) = read(tmp_path, eval_set(case))
+    assert question.expectations == ()
+    assert question.metadata["metadata"]["app_name"] == "shop"
+    assert question.labels == {"source_file": "a.evalset.json", "app_name": "shop", "agent": "shop"}
+    (named,) = read(tmp_path, eval_set(case), agent="root")
+    assert named.expectations == (Trajectory(steps=("root",)), AgentsInvolved(names=("root",)))
+    assert named.metadata["metadata"]["app_name"] == "shop"
 
 
 def test_calls_may_be_told_as_events_and_keys_in_camel_case(tmp_path: Path) -> None:
@@ -65,7 +75,7 @@ def test_calls_may_be_told_as_events_and_keys_in_camel_case(tmp_path: Path) -> N
 def test_the_older_list_names_conversations(tmp_path: Path) -> None:
     (question,) = read(tmp_path, [{"name": "n1", "data": [{"query": "a", "expected_tool_use": []}, {"query": "b"}]}])
     assert (question.id, question.input) == ("n1", Script(turns=("a", "b")))
-    assert question.expectations == (ToolCalls(expected=()),)
+    assert question.expectations == ()  # nobody knows what the second turn calls
 
 
 def test_the_oldest_list_is_the_turns_of_one(tmp_path: Path) -> None:

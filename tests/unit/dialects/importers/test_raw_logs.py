@@ -63,6 +63,28 @@ def test_a_file_is_one_conversation(lines: bool, tmp_path: Path) -> None:
     }
 
 
+NOTHING = {"query": "Thanks", "expected_tool_use": []}
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ((HELLO, NOTHING), None),
+        ((NOTHING, NOTHING), ()),
+        ((HELLO, HELLO), None),
+        ((HELLO, NOTHING, ORDER), (ExpectedCall(name="lookup", arguments={"order": "A1"}),)),
+        ((NOTHING, ORDER), (ExpectedCall(name="lookup", arguments={"order": "A1"}),)),
+    ],
+    ids=["unknown and none", "none", "unknown", "unknown, none and one", "none and one"],
+)
+@pytest.mark.parametrize("lines", [False, True], ids=["a list", "lines"])
+def test_unknown_calls_of_a_turn_are_not_no_calls(
+    turns: tuple[Any, ...], expected: tuple[ExpectedCall, ...] | None, lines: bool, tmp_path: Path
+) -> None:
+    (case,) = read(logs(tmp_path, *turns, lines=lines))
+    assert case.expectations == (() if expected is None else (ToolCalls(expected=expected),))
+
+
 def test_each_turn_may_be_a_question(tmp_path: Path) -> None:
     first, second = read(logs(tmp_path, HELLO, ORDER), per_turn=True)
     assert (first.input, second.input) == (Script(turns=("Hi",)), Script(turns=("Where is A1?",)))

@@ -156,7 +156,7 @@ PAPERS = SingleTurn(message="Hi", context="the act", attachments=(Attachment(pat
     ("given", "told"),
     [
         (Scenario(persona="In a hurry", initial_message="Hi", max_turns=3), [("persona, up to 3 turns", "In a hurry")]),
-        (PAPERS, [("context", "the act"), ("attachment", "Act")]),
+        (PAPERS, [("context", "the act"), ("document", "Act a/act.pdf")]),
         (SingleTurn(message="Hi"), []),
     ],
     ids=["scenario", "context and attachment", "a question alone"],

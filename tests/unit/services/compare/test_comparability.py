@@ -95,14 +95,14 @@ def test_runs_made_of_the_same_are_alike() -> None:
             {"policy_sha256": "q"},
             PinKind.POLICY,
             MismatchEffect.FLAGS,
-            "pass marks or weights differ (strict and default): a flipped verdict may come from that",
+            "pass marks, weights or dataset policies differ (strict and default): a flipped verdict may come from that",
         ),
         (
             {},
             {"normalization": Normalization.MIN_MAX},
             PinKind.POLICY,
             MismatchEffect.FLAGS,
-            "pass marks or weights differ: a flipped verdict may come from that",
+            "pass marks, weights or dataset policies differ: a flipped verdict may come from that",
         ),
         (
             {"graders": ("choice",)},

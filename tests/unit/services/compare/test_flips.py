@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from howsure.model.comparison import FlakinessSource
 from howsure.model.result import Result
-from howsure.services.compare.flips import flakiness_source, same_conversation
+from howsure.model.transcript import Transcript
+from howsure.services.compare.flips import flakiness_source
 from howsure.testing import a_transcript
 from two_runs import tried
 
@@ -32,9 +33,16 @@ def test_the_part_that_disagrees_is_named(results: list[Result], blame: Flakines
     assert flakiness_source(results) is blame
 
 
-def test_times_do_not_make_a_conversation_another() -> None:
-    one = a_transcript("yes", duration_ms=3.0)
-    assert same_conversation(one, a_transcript("yes", duration_ms=9.0))
-    assert not same_conversation(one, a_transcript("yes", calls=[("refund", {})]))
-    assert not same_conversation(one, a_transcript("yes", state={"done": True}))
-    assert not same_conversation(one, None)
+@pytest.mark.parametrize(
+    ("other", "blame"),
+    [
+        (a_transcript("yes", duration_ms=9.0), FlakinessSource.JUDGE),
+        (a_transcript("yes", calls=[("refund", {})]), FlakinessSource.AGENT),
+        (a_transcript("yes", state={"done": True}), FlakinessSource.AGENT),
+        (None, FlakinessSource.UNKNOWN),
+    ],
+    ids=["other times", "other calls", "another state", "no words"],
+)
+def test_times_do_not_make_a_conversation_another(other: Transcript | None, blame: FlakinessSource) -> None:
+    first = replace(tried("q1", True), transcript=a_transcript("yes", duration_ms=3.0))
+    assert flakiness_source([first, replace(tried("q1", False), transcript=other)]) is blame

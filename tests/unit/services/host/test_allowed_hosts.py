@@ -92,7 +92,7 @@ def test_what_a_name_leads_to_must_be_public_or_listed(hosts: list[str], address
      ("http://x.org", True), ("http:http://x.org", True), ("adk:http://x.org/app", True), ("bots", True)],
 )  # fmt: skip
 def test_what_the_operator_named_goes_where_it_goes(target: str, guarded: bool) -> None:
-    assert guard_for(["x.org"], target, {"bot": {}}) == (AllowedHosts(("x.org",)) if guarded else None)
+    assert guard_for(["x.org"], ["bot", target], {"bot": {}}) == (AllowedHosts(("x.org",)) if guarded else None)
 
 
 ENTRY = GOOD[DocumentKind.TEST_SET]["items"][0]

@@ -192,6 +192,7 @@ async def test_any_source_of_judges_can_be_tried() -> None:
         answers=on.answers,
         room=on.room,
         contracts=on.contracts,
+        policies=on.policies,
     )
     found = await measure_judge(other, PIN)
     assert found.failing == found.grades

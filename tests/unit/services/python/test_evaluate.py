@@ -50,6 +50,12 @@ def test_three_lines_are_enough() -> None:
     assert repr(run) == f"<run {run.id[:8]} 'given cases': {run.sentence}>"
 
 
+def test_several_targets_are_compared_as_candidates() -> None:
+    run = howsure.evaluate(SUMS, [adds, always_four])
+    first, second = (f"function:{each.__module__}:{each.__qualname__}" for each in (adds, always_four))
+    assert {name: counts.passed for name, counts in run.summary.candidates.items()} == {first: 2, second: 1}
+
+
 def test_a_run_tells_its_numbers_and_results_in_order() -> None:
     run = howsure.evaluate(SUMS, always_four, name="fours")
     assert (run.name, run.passed, run.pass_rate, len(run)) == ("fours", False, 0.5, 2)
@@ -117,7 +123,13 @@ def test_objects_may_be_targets_graders_and_plugins() -> None:
     assert run.passed
     assert {each.name for each in run.summary.graders} == {"reference_answer", "short"}
     assert told == ["registered"]
-    assert run.summary.run.pins.request.target.endswith(".Bot")
+    assert run.summary.run.pins.request.target_text.endswith(".Bot")
+    more = howsure.evaluate(SUMS, Bot(), graders=["-reference_answer", Short()])
+    assert {each.name for each in more.summary.graders} == {each.name for each in run.summary.graders} - {
+        "reference_answer"
+    }
+    only = howsure.evaluate(SUMS, Bot(), graders="reference_answer")
+    assert {each.name for each in only.summary.graders} == {"reference_answer"}
 
 
 def test_progress_is_told_of_every_result() -> None:

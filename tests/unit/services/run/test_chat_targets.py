@@ -15,7 +15,7 @@ from howsure.model.run_request import RunRequest
 from howsure.model.transcript import Tool
 from howsure.policies.profiles import builtin_profiles
 from howsure.services.run.model_access import OpenModels
-from howsure.services.run.participants import Participants, chat_models, parse_target
+from howsure.services.run.participants import Participants, resolve_candidates
 from howsure.services.workspace import Workspace
 from howsure.targets.chat.target import ChatTarget
 from howsure.testing import ScriptedModel, a_case
@@ -29,7 +29,8 @@ def target(
 ) -> ChatTarget:
     work = Workspace(Settings(targets={"bot": {"kind": "chat", "model": "m", **block}}), KIT, folder)
     models = OpenModels(models={"m": model})
-    made = Participants(work, RunRequest(target="bot"), models, agent=agent).target("", 2)
+    participants = Participants(work, RunRequest(target="bot"), models, agent=agent)
+    made = participants.target(participants.candidates[0], 2)
     assert isinstance(made, ChatTarget)
     return made
 
@@ -64,6 +65,6 @@ async def test_functions_are_looked_for_beside_the_settings(tmp_path: Path, monk
 
 
 def test_a_wrong_block_is_refused_before_a_model_is_opened() -> None:
-    aim = parse_target("bot", KIT, {"bot": {"kind": "chat", "model": 3, "prompt": "x"}})
+    work = Workspace(Settings(targets={"bot": {"kind": "chat", "model": 3, "prompt": "x"}}), KIT, Path())
     with pytest.raises(ConfigInvalid, match=r"`targets\.bot\.model`.*`targets\.bot\.prompt`.*`system_prompt`"):
-        chat_models(aim, RunRequest(datasets=()))
+        resolve_candidates(RunRequest(target="bot"), work)

@@ -36,11 +36,9 @@ from howsure.testing import a_case
 from unit.services.places import Counting, asking, house, workplace
 
 
-class Refusing:
-    """A policy that raises an error for the user to mend."""
-
-    def __call__(self, case: Case, *rest: Any) -> Any:
-        raise UnknownName("profile", case.id, ["a"])
+def refuse(results: Sequence[Result]) -> None:
+    """Raises an error for the user to mend."""
+    raise UnknownName("profile", "q1", ["a"])
 
 
 def seen(results: Sequence[Result]) -> None:
@@ -157,9 +155,8 @@ async def test_a_failed_run_can_go_on_and_forgets_its_error(tmp_path: Path) -> N
     work = workplace(tmp_path, Counting())
     async with await work.store() as store:
         run, made = await begun(work, store, house(tmp_path))
-        broken = replace(made, rules=replace(made.rules, policies={}, fallback=Refusing()))
         with pytest.raises(UnknownName, match="unknown profile 'q1'"):
-            await executed(store, run, broken, progress=seen)
+            await executed(store, run, made, progress=refuse)
         failed = await store.run(run.id)
         assert (failed.state, failed.error) == (RunState.FAILED, "unknown profile 'q1'; known: a")
         done = await executed(store, failed, made, progress=seen)

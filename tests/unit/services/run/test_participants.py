@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from howsure.config import Settings
+from howsure.config import CandidateSettings, Settings
 from howsure.engine.candidates import TimeLimits
 from howsure.errors import ConfigInvalid, PlanRefused, UnknownName
+from howsure.judges.documents import Documents
 from howsure.kit import Kit
 from howsure.kit.builtins import builtin_kit
 from howsure.model.agent import Agent, AgentTool
@@ -21,10 +22,11 @@ from howsure.model.transcript import BrokenRecording, Message, Role, ToolCall, T
 from howsure.services.run.model_access import OpenModels
 from howsure.services.run.participants import (
     Blocks,
+    Candidate,
     Participants,
     TargetSpec,
-    chat_models,
     parse_target,
+    resolve_candidates,
     simulator_model,
 )
 from howsure.services.workspace import Workspace
@@ -148,28 +150,113 @@ def test_what_the_block_says_is_pinned_and_a_spec_is_its_own_pin() -> None:
     ] * 4
 
 
+OWN = {
+    "fast": CandidateSettings(model="openai:small", max_tokens=50),
+    "slow": CandidateSettings(model="openai:large", temperature=1.0, effort="high", system_prompt="Think."),
+}
+
+
+def candidates_of(target: str | tuple[str, ...], *names: str, recorded: tuple[str, ...] = (), **settings: Any) -> Any:
+    targets = {name: dict(block) for name, block in BLOCKS.items()}
+    work = Workspace(Settings(targets=targets, **settings), KIT, Path("/here"))
+    return resolve_candidates(RunRequest(target=target, candidates=names), work, recorded)
+
+
 @pytest.mark.parametrize(
-    ("spec", "candidates", "models"),
+    ("target", "names", "expected"),
     [
-        ("", (), ()),
-        ("shop", ("v1",), ()),
-        ("chat:openai:x", (), ("openai:x",)),
-        ("chat:openai:x", ("v1",), ("openai:x",)),
-        ("chat", ("openai:a", "openai:b"), ("openai:a", "openai:b")),
-        ("model", (), ("openai:x",)),
-        ("replay:chat:openai:x", (), ("openai:x",)),
+        ("", (), {"": ""}),
+        ("", ("orchid",), {"orchid": ""}),
+        ("shop", (), {"": ""}),
+        ("shop", ("v1", "v2"), {"v1": "", "v2": ""}),
+        ("chat:openai:x", (), {"openai:x": "openai:x"}),
+        ("chat:openai:x", ("openai:x",), {"openai:x": "openai:x"}),
+        ("chat", ("openai:a", "openai:b"), {"openai:a": "openai:a", "openai:b": "openai:b"}),
+        ("model", (), {"openai:x": "openai:x"}),
+        ("replay:chat:openai:x", (), {"openai:x": "openai:x"}),
+        (("shop", "mute"), (), {"shop": "", "mute": ""}),
+        (("shop", "chat:openai:x", "http:http://a"), (), {"shop": "", "openai:x": "openai:x", "http:http://a": ""}),
+        (("shop", "model"), (), {"shop": "", "model": "openai:x"}),
+        (("shop", "model"), ("model",), {"model": "openai:x"}),
+        (("shop", "chat"), ("shop", "openai:a"), {"shop": "", "openai:a": "openai:a"}),
+        (("shop", "chat"), ("shop",), {"shop": ""}),
     ],
 )
-def test_the_models_under_test_are_known_beforehand(
-    spec: str, candidates: tuple[str, ...], models: tuple[str, ...]
+def test_every_target_and_every_model_is_a_candidate(
+    target: str | tuple[str, ...], names: tuple[str, ...], expected: dict[str, str]
 ) -> None:
-    options = RunRequest(datasets=("d",), target=spec, candidates=candidates)
-    assert chat_models(parse_target(spec, KIT, BLOCKS), options) == models
+    assert {each.name: each.model for each in candidates_of(target, *names)} == expected
+    # The pins of a run name all of them: made from these once more, it has the same.
+    assert {each.name: each.model for each in candidates_of(target, *expected)} == expected
 
 
-def test_a_chat_without_a_model_is_refused() -> None:
-    with pytest.raises(PlanRefused, match="--target chat needs models: chat:provider:model, or --candidate"):
-        chat_models(parse_target("chat", KIT, {}), RunRequest(datasets=("d",)))
+def test_recorded_answers_stand_for_those_who_gave_them() -> None:
+    assert [each.name for each in candidates_of("", recorded=("juno", "orchid"))] == ["juno", "orchid"]
+    assert [each.name for each in candidates_of("", "juno", recorded=("juno", "orchid"))] == ["juno"]
+    assert [each.name for each in candidates_of("replay:shop", recorded=("juno", "orchid"))] == [""]
+
+
+def test_candidates_have_short_names_and_settings_of_their_own() -> None:
+    usual = CallSettings(temperature=0.2, seed=5)
+    fast, slow = candidates_of("chat", candidates=OWN, target_settings=usual)
+    chat = TargetSpec(name="chat", kind="chat")
+    assert fast == Candidate(
+        name="fast",
+        target=chat,
+        model="openai:small",
+        settings=CallSettings(temperature=0.2, seed=5, max_tokens=50),
+    )
+    assert slow == Candidate(
+        name="slow",
+        target=chat,
+        model="openai:large",
+        settings=CallSettings(temperature=1.0, seed=5, effort="high"),
+        system_prompt="Think.",
+    )
+    assert [each.name for each in candidates_of("chat", "slow", "openai:x", candidates=OWN)] == ["slow", "openai:x"]
+
+
+@pytest.mark.parametrize(
+    ("target", "names", "told"),
+    [
+        ("chat", (), "--target chat needs models: chat:provider:model, or --candidate provider:model for each"),
+        ("chat", ("fst",), "unknown candidate 'fst'; known: provider:model"),
+        ("chat:openai:x", ("v1",), "--candidate v1: this target asks openai:x and nobody else"),
+        ("model", ("good", "bad"), "--candidate good: this target asks openai:x and nobody else"),
+        (("shop", "model"), ("v1",), "--candidate v1: no --target of that name; there are shop, model"),
+        (("shop", "shop"), (), "--target shop is named twice"),
+        (("shop", "recorded"), (), "--target recorded stands alone: several targets are live ones"),
+        (("shop", "replay:shop"), (), "--target replay:shop stands alone: several targets are live ones"),
+    ],
+)
+def test_a_candidate_that_would_not_be_asked_is_refused(
+    target: str | tuple[str, ...], names: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises((PlanRefused, UnknownName)) as caught:
+        candidates_of(target, *names)
+    assert str(caught.value).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("spec", "blocks", "names", "refused"),
+    [
+        ("shop", BLOCKS, ("v1", "v2"), True),
+        ("shop", BLOCKS, ("v1",), False),
+        ("shop", {"shop": {**BLOCKS["shop"], "body": {"who": "{candidate}"}}}, ("v1", "v2"), False),
+        ("mute", BLOCKS, ("v1", "v2"), True),
+        ("scripted", BLOCKS, ("v1", "v2"), True),
+    ],
+    ids=["never told", "one name alone", "told in the body", "a plug-in's kind", "a plug-in's target"],
+)
+def test_a_target_that_is_never_told_the_candidate_has_only_one(
+    spec: str, blocks: Blocks, names: tuple[str, ...], refused: bool
+) -> None:
+    cast = a_cast(spec, blocks=blocks, candidates=names)
+    if not refused:
+        assert cast.target(cast.candidates[0], 1).name == spec
+        return
+    with pytest.raises(PlanRefused, match=f"--candidate v1: the target {spec} is never told which candidate it is"):
+        cast.target(cast.candidates[0], 1)
 
 
 def a_cast(
@@ -189,23 +276,31 @@ def a_cast(
     return Participants(work, asked, models or OpenModels(), agent=agent, recordings=recordings)
 
 
+def only(cast: Participants, repeat: int = 1) -> Target:
+    """The target of the only candidate."""
+    (candidate,) = cast.candidates
+    return cast.target(candidate, repeat)
+
+
 def test_each_kind_of_aim_has_its_target() -> None:
-    assert isinstance(a_cast("").target("", 1), RecordedTarget)
-    assert isinstance(a_cast("shop").target("", 1), HttpTarget)
-    assert a_cast("scripted").target("", 1) is KIT.targets["scripted"]
+    assert isinstance(only(a_cast("")), RecordedTarget)
+    assert isinstance(only(a_cast("shop")), HttpTarget)
+    assert only(a_cast("scripted")) is KIT.targets["scripted"]
     models = OpenModels(models={"openai:x": ScriptedModel("Hello", name="openai:x")})
-    assert isinstance(a_cast("chat:openai:x", models=models).target("openai:x", 1), ChatTarget)
-    assert isinstance(a_cast("model", models=models).target("", 1), ChatTarget)
+    assert isinstance(only(a_cast("chat:openai:x", models=models)), ChatTarget)
+    assert isinstance(only(a_cast("model", models=models)), ChatTarget)
 
 
 def test_a_kind_is_told_everything_that_was_wished() -> None:
     kit, agent = a_kit(), Agent(id="a", name="Shop")
-    cast = a_cast("http", kit=kit, state={"plan": "pro"}, agent=agent)
-    cast.target("v2", 3)
+    documents = Documents()
+    models = OpenModels(documents=documents)
+    only(a_cast("http", kit=kit, state={"plan": "pro"}, agent=agent, candidates=("http",), models=models), 3)
     (wish,) = kit.kinds["echo"].wishes  # type: ignore[attr-defined]
     assert (wish.name, wish.rest, wish.settings) == ("http", "", {"loud": True})
     assert (wish.folder, wish.state, wish.agent) == (Path("/here"), {"plan": "pro"}, agent)
-    assert (wish.candidate, wish.repeat) == ("v2", 3)
+    assert (wish.candidate, wish.repeat) == ("http", 3)
+    assert wish.documents is documents
 
 
 async def test_the_prompt_of_a_block_goes_before_the_agents() -> None:
@@ -213,7 +308,7 @@ async def test_the_prompt_of_a_block_goes_before_the_agents() -> None:
     for cast_of, agent in (("model", "Agent's own."), ("chat:openai:x", "Agent's own."), ("chat:openai:x", "")):
         model = ScriptedModel("Hello", name="openai:x")
         given = Agent(id="a", name="A", system_prompt=agent) if agent else None
-        target = a_cast(cast_of, models=OpenModels(models={"openai:x": model}), agent=given).target("openai:x", 1)
+        target = only(a_cast(cast_of, models=OpenModels(models={"openai:x": model}), agent=given))
         session = await target.open(a_case(message="Hi"))
         await session.send("Hi")  # type: ignore[union-attr]
         said.append(model.asked[0].messages[0].content)
@@ -223,8 +318,8 @@ async def test_the_prompt_of_a_block_goes_before_the_agents() -> None:
 def test_recorded_answers_go_with_a_replay_and_with_no_other_live_target() -> None:
     recordings = plain_recordings({"case-1": "x"})
     with pytest.raises(PlanRefused, match="--responses has the answers already; it cannot go with --target shop"):
-        a_cast("shop", recordings=recordings).target("", 1)
-    assert isinstance(a_cast("replay:shop", recordings=recordings).target("", 1), HttpTarget)
+        only(a_cast("shop", recordings=recordings))
+    assert isinstance(only(a_cast("replay:shop", recordings=recordings)), HttpTarget)
 
 
 @pytest.mark.parametrize(
@@ -243,7 +338,8 @@ def test_recorded_answers_go_with_a_replay_and_with_no_other_live_target() -> No
 def test_who_keeps_no_time_has_limits_and_the_others_only_those_that_were_set(
     spec: str, ground: dict[str, float], limits: TimeLimits
 ) -> None:
-    assert a_cast(spec, settings=ground).limits == limits
+    cast = a_cast(spec, settings=ground)
+    assert cast.limits(cast.candidates[0]) == limits
 
 
 SHOP, RECORDED_AIM, REPLAY = (parse_target(spec, KIT, BLOCKS) for spec in ("shop", "", "replay:shop"))

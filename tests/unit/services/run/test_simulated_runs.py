@@ -119,15 +119,15 @@ async def test_an_unknown_simulated_user_is_refused(tmp_path: Path) -> None:
         await start(work, options, unwatched)
 
 
-async def test_a_failed_scenario_has_somebody_answerable_and_the_run_counts_them(tmp_path: Path) -> None:
+async def test_a_spoiled_scenario_is_errored_and_the_run_counts_who_is_answerable(tmp_path: Path) -> None:
     work = a_place(tmp_path, SHOP, user=ScriptedUser(*SPOILED))
     dataset = scenarios(tmp_path, "s1", "s2")
     options = RunRequest(datasets=(dataset,), target="scripted", simulator="scripted", graders=("simulator_fidelity",))
     summary = await start(work, options, unwatched)
-    assert (summary.run.counts.skipped, summary.faults) == (2, {})
+    assert (summary.run.counts.errored, summary.faults) == (2, {"simulator": 2})
     work.kit.profiles.add(Profile(name="strict", marks={"simulator_fidelity": 1.0}))
     summary = await start(work, replace(options, profile="strict"), unwatched)
-    assert (summary.run.counts.failed, summary.faults) == (2, {"simulator": 2})
+    assert (summary.run.counts.errored, summary.faults) == (2, {"simulator": 2})
     faults = [result.fault.party for result in await kept(work) if result.fault]
     assert faults == [Party.SIMULATOR, Party.SIMULATOR]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dialect_rows import reference_qa
 from howsure.errors import Conflict, NotFound, PlanRefused
 from howsure.model.case import Case
 from howsure.model.result import Result
@@ -17,7 +18,7 @@ from howsure.model.run import RunState
 from howsure.model.run_request import RunRequest
 from howsure.model.summary import Summary
 from howsure.services.run.execute import Progress, RunHandle
-from howsure.services.run.start import ReplyLog, resume, retry, start
+from howsure.services.run.start import open_reply_log, resume, retry, start
 from howsure.services.workspace import Workspace
 from unit.services.places import Counting, asking, house, lines, mcq, unwatched, workplace
 
@@ -147,8 +148,10 @@ async def test_an_interrupted_run_is_resumed_with_nothing_repeated(tmp_path: Pat
 )
 async def test_a_run_whose_files_changed_does_not_go_on(tmp_path: Path, file: str, told: str) -> None:
     work = workplace(tmp_path)
-    said = answers(tmp_path / "answers.jsonl", {"q1": "A", "q2": "A or B? A? B?"})
-    await start(work, RunRequest(datasets=(house(tmp_path, 2),), responses=(said,)), unwatched)
+    said = answers(tmp_path / "answers.jsonl", {"q1": "A", "q2": "A bar."})
+    judge = lines(tmp_path / "judge.jsonl", {"case_id": "q2", "grader": "reference_answer", "reply": "hard to say"})
+    dataset = lines(tmp_path / "house.jsonl", mcq(1), reference_qa("q2"))
+    await start(work, RunRequest(datasets=(dataset,), responses=(said,), judge=f"recorded:{judge}"), unwatched)
     path = tmp_path / file
     path.write_text(path.read_text(encoding="utf-8").replace("q2", "q2 ").replace("q2 ", "q2") + "\n", encoding="utf-8")
     with pytest.raises(Conflict, match=told):
@@ -295,22 +298,23 @@ async def test_a_run_whose_recording_changed_does_not_go_on(tmp_path: Path) -> N
 def test_a_recording_appends_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "judge.jsonl"
     path.write_bytes(b"first\n")
-    with ReplyLog(str(path)) as write:
+    with open_reply_log(str(path)) as write:
         assert write is not None
         write(b"second")
         assert path.read_bytes() == b"first\nsecond\n"
         write(b"third\n")
-    with ReplyLog(str(path)) as write:
+    with open_reply_log(str(path)) as write:
         assert write is not None
         write(b"fourth")
     assert path.read_bytes() == b"first\nsecond\nthird\nfourth\n"
 
 
 def test_no_recording_is_made_unasked_and_one_that_cannot_be_is_refused(tmp_path: Path) -> None:
-    with ReplyLog("") as write:
+    with open_reply_log("") as write:
         assert write is None
     for path, told in ((tmp_path, "Is a directory"), (tmp_path / "no" / "where.jsonl", "No such file or directory")):
-        with pytest.raises(PlanRefused, match=f"--record-judge .*: cannot be written: {told}"), ReplyLog(str(path)):
+        wrong = f"--record-judge .*: cannot be written: {told}"
+        with pytest.raises(PlanRefused, match=wrong), open_reply_log(str(path)):
             pass
 
 

@@ -61,7 +61,7 @@ def composite(reason: str) -> Score:
         ),
         (result(unreadable("criteria")), (Party.JUDGE, Cause.JUDGE_UNREADABLE, CERTAIN)),
         (
-            result(unreadable("choice", "no choice can be read from the answer", judge="")),
+            result(Score(name="choice", value=0, pass_mark=1, flag="no_choice", reason="no choice could be read")),
             (Party.AGENT, Cause.NO_CHOICE, LIKELY),
         ),
         (

@@ -15,6 +15,7 @@ from howsure.model.expectation import ExpectedCall, ToolCalls
 from howsure.model.result import Result
 from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.run import RunState
+from howsure.model.score import Score
 from howsure.model.simulation import Party
 from howsure.model.triage import Cause, GroupKind, Triage
 from howsure.model.verdict import Verdict
@@ -81,8 +82,14 @@ async def test_a_key_is_doubtful_only_when_everybody_contradicts_it_alike(tmp_pa
         told = grade("choice", False, f"chose {letter}; correct is D", chosen=[letter], correct=["D"])
         return result(told, id=case, candidate=candidate)
 
+    def refused(candidate: str) -> Result:
+        none = Score(name="choice", value=0, pass_mark=1, flag="no_choice", reason="no choice could be read")
+        return result(none, id="refused", candidate=candidate)
+
     right = grade("choice", True, chosen=["D"], correct=["D"])
     results = [
+        refused("m1"),
+        refused("m2"),
         chose("A", "alike", "m1"),
         chose("A", "alike", "m2"),
         chose("A", "apart", "m1"),
@@ -93,6 +100,7 @@ async def test_a_key_is_doubtful_only_when_everybody_contradicts_it_alike(tmp_pa
     ]
     found = await stored(tmp_path, results)
     assert found_of(found, "alike") == [(Party.EVALUATION, Cause.KEY_DOUBTFUL)] * 2
+    assert found_of(found, "refused") == [(Party.AGENT, Cause.NO_CHOICE)] * 2
     for case in ("apart", "one is right", "alone"):
         assert set(found_of(found, case)) == {(Party.AGENT, Cause.WRONG_CHOICE)}, case
 

@@ -197,7 +197,10 @@ async def test_older_servers_make_a_session_at_the_address_of_its_id(server: Ser
 async def test_an_earlier_conversation_and_context_go_along(server: Server) -> None:
     server.answers = [[spoken("Yes.")]]
     history = (Message(role=Role.USER, content="Hi"), Message(role=Role.ASSISTANT, content="Hello"))
-    await talk(a_wish(server), Case(id="1", input=SingleTurn(message="May he?", context="He is ten.", history=history)))
+    case = Case(id="1", input=SingleTurn(message="May he?", context="He is ten.", history=history))
+    told = await talk(a_wish(server), case)
+    assert told.sent is not None
+    assert [message.content for message in told.sent.messages] == ["Hi", "Hello", "He is ten.\n\nMay he?"]
     created = next(body for what, _, body in server.seen if what == "create")
     assert [(event["author"], event["content"]["parts"]) for event in created["events"]] == [
         ("user", [{"text": "Hi"}]),

@@ -9,9 +9,12 @@ import pytest
 from howsure.errors import ModelFailed, ModelRefused
 from howsure.judges.documents import Documents
 from howsure.llm.base import Completion
+from howsure.llm.messages import FinishReason
 from howsure.model.case import Attachment, Case, Script, SingleTurn, user_turns
 from howsure.model.expectation import Choice, CorrectChoice
-from howsure.model.transcript import Message, Role, Usage
+from howsure.model.flag import Flag
+from howsure.model.llm_settings import CallSettings
+from howsure.model.transcript import Message, Role, SentRequest, Usage
 from howsure.targets.base import Reply
 from howsure.targets.chat.target import ChatTarget
 from howsure.testing import ScriptedModel, a_case
@@ -65,6 +68,67 @@ async def test_usage_and_repeats_are_kept() -> None:
     reply = await said_to(ChatTarget(model, namespace="repeat 2"), a_case())
     assert reply.usage == Usage(prompt_tokens=7, completion_tokens=2)
     assert model.asked[0].namespace == "repeat 2"
+
+
+async def test_what_was_sent_is_kept_with_the_first_reply() -> None:
+    settings = CallSettings(temperature=0.3, seed=5, max_tokens=80)
+    model = ScriptedModel("Hello!", "Bye!", name="openai:x")
+    session = await ChatTarget(model, "Be brief.", settings=settings).open(Case(id="1", input=Script(turns=("Hi",))))
+    first, second = await session.send("Hi"), await session.send("Ciao")
+    system, user = (Message(role=Role.SYSTEM, content="Be brief."), Message(role=Role.USER, content="Hi"))
+    chosen = {"temperature": 0.3, "seed": 5, "max_tokens": 80}
+    assert first.sent == SentRequest(messages=(system, user), model="openai:x", settings=chosen)
+    assert second.sent is None
+    assert [request.settings for request in model.asked] == [settings, settings]
+
+
+def a_completion(text: str, finish: FinishReason = FinishReason.STOP) -> Completion:
+    return Completion(text=text, model="m", usage=Usage(prompt_tokens=7, completion_tokens=1), finish=finish)
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [(80, "the reply was cut off at 80 tokens"), (None, "the reply was cut off at the largest number of tokens")],
+)
+async def test_a_reply_that_was_cut_off_is_flagged(limit: int | None, said: str) -> None:
+    model = ScriptedModel(a_completion("Answer: A, beca", FinishReason.LENGTH))
+    reply = await said_to(ChatTarget(model, settings=CallSettings(max_tokens=limit)), a_case())
+    assert reply.flags == (Flag("cut_off", said),)
+
+
+@pytest.mark.parametrize(
+    ("replies", "asked", "answer", "flags"),
+    [
+        ([a_completion(""), a_completion("Answer: A")], 2, "Answer: A", ()),
+        ([a_completion(" \n")] * 4, 3, " \n", (Flag("empty_reply", "the model replied with nothing, 3 times"),)),
+        (
+            [a_completion("", FinishReason.LENGTH)] * 2,
+            1,
+            "",
+            (
+                Flag("cut_off", "the reply was cut off at the largest number of tokens"),
+                Flag("empty_reply", "the model replied with nothing"),
+            ),
+        ),
+        (
+            [a_completion("", FinishReason.REFUSED)] * 2,
+            1,
+            "",
+            (Flag("empty_reply", "the model replied with nothing"),),
+        ),
+    ],
+    ids=["an accident", "always empty", "cut off", "refused"],
+)
+async def test_a_reply_of_nothing_is_asked_for_again(
+    replies: list[Completion], asked: int, answer: str, flags: tuple[Flag, ...]
+) -> None:
+    model = ScriptedModel(*replies)
+    reply = await said_to(ChatTarget(model, namespace="repeat 1"), a_case())
+    assert (len(model.asked), reply.messages[-1].content, reply.flags) == (asked, answer, flags)
+    # Every attempt is paid for, and has its own place in the cache.
+    assert reply.usage == Usage(prompt_tokens=7 * asked, completion_tokens=asked)
+    names = ["repeat 1", "repeat 1 try 2", "repeat 1 try 3"]
+    assert [request.namespace for request in model.asked] == names[:asked]
 
 
 async def test_a_model_that_fails_fails_the_case_under_its_own_name() -> None:

@@ -22,7 +22,6 @@ from howsure.targets.base import Reply
 from howsure.targets.chat.target import ChatTarget
 from howsure.targets.chat.tools import (
     ChatSettings,
-    ConstantResult,
     ResultRule,
     ResultsByArguments,
     ResultSequence,
@@ -44,12 +43,16 @@ async def results(backend: ToolBackend, *calls: tuple[str, dict[str, Any]]) -> l
     return [call.result for call in await backend.open(TOOLS).answered(made)]
 
 
+def always(result: ToolResult) -> ResultsByArguments:
+    return ResultsByArguments((ResultRule({}, result),))
+
+
 def failed(why: str) -> ToolResult:
     return ToolResult(content=why, failed=True)
 
 
 async def test_one_result_is_given_every_time() -> None:
-    backend = ToolBackend(scripts={"refund": ConstantResult(PAID)})
+    backend = ToolBackend(scripts={"refund": always(PAID)})
     assert await results(backend, ("refund", {}), ("refund", {"order": 1})) == [PAID, PAID]
 
 
@@ -121,7 +124,7 @@ async def test_a_function_that_does_not_come_back_ends_the_conversation() -> Non
 
 async def test_a_script_wins_over_a_function() -> None:
     backend = ToolBackend(
-        scripts={"refund": ConstantResult(PAID)}, functions=ToolFunctions({"refund": refund, "look": look}, "tools")
+        scripts={"refund": always(PAID)}, functions=ToolFunctions({"refund": refund, "look": look}, "tools")
     )
     assert await results(backend, ("refund", {"order": "A1"}), ("look", {})) == [PAID, ToolResult(content="")]
 
@@ -198,12 +201,12 @@ def test_nothing_said_is_nothing_offered() -> None:
 @pytest.mark.parametrize(
     ("text", "script"),
     [
-        ("t: paid", ConstantResult(ToolResult(content="paid"))),
-        ("t: {a: [1, 2]}", ConstantResult(ToolResult(content={"a": [1, 2]}))),
-        ("t: null", ConstantResult(ToolResult())),
-        ("t: {result: gone, failed: true}", ConstantResult(ToolResult(content="gone", failed=True))),
-        ("t: {result: here}", ConstantResult(ToolResult(content={"result": "here"}))),
-        ("t: {failed: maybe}", ConstantResult(ToolResult(content={"failed": "maybe"}))),
+        ("t: paid", always(ToolResult(content="paid"))),
+        ("t: {a: [1, 2]}", always(ToolResult(content={"a": [1, 2]}))),
+        ("t: null", always(ToolResult())),
+        ("t: {result: gone, failed: true}", always(ToolResult(content="gone", failed=True))),
+        ("t: {result: here}", always(ToolResult(content={"result": "here"}))),
+        ("t: {failed: maybe}", always(ToolResult(content={"failed": "maybe"}))),
         ("t: [one, 2]", ResultSequence((ToolResult(content="one"), ToolResult(content=2)))),
         ("t: [[]]", ResultSequence((ToolResult(content=[]),))),
         ("t: [{failed: true}, ok]", ResultSequence((ToolResult(failed=True), ToolResult(content="ok")))),
@@ -291,7 +294,7 @@ def test_without_results_and_functions_there_is_no_desk(tmp_path: Path) -> None:
 
 REFUND, PING = Tool(name="refund", description="Pays back."), Tool(name="ping")
 PAID_FIFTY = ToolResult(content={"paid": 50})
-DESK = ToolBackend(scripts={"refund": ConstantResult(PAID_FIFTY)})
+DESK = ToolBackend(scripts={"refund": always(PAID_FIFTY)})
 OFFER = ToolOffer(tools=(REFUND, PING), backend=DESK)
 
 

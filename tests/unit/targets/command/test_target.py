@@ -60,14 +60,19 @@ async def test_the_program_is_told_all_there_is_to_know(tmp_path: Path) -> None:
     assert told.state is not None
     assert len(told.state.pop("session_id")) == 32
     assert told.state == {
-        "message": "Hi",
+        "message": "Page 3\n\nHi",
+        "prompt": "Hi",
         "case_id": "c1",
         "turn": 1,
         "history": [{"role": "user", "content": "Before"}],
         "state": {"a": 1},
         "context": "Page 3",
+        "documents": "",
+        "choices": [],
         "candidate": "",
     }
+    assert told.sent is not None
+    assert [message.content for message in told.sent.messages] == ["Before", "Page 3\n\nHi"]
     assert alive(tmp_path / "pids") == []
 
 
@@ -179,7 +184,7 @@ async def test_a_line_that_nobody_asked_for_does_not_answer_the_next_message(tmp
 
 async def test_large_messages_and_answers_pass(tmp_path: Path) -> None:
     target = program(tmp_path, ECHO)
-    text = "ä" * 1_000_000
+    text = "ä" * 500_000
     assert (await conversed(a_case(message=text), target)).answer == text
 
 

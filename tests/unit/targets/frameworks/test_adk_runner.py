@@ -12,7 +12,7 @@ from howsure.errors import TargetTimedOut
 from howsure.model.case import Case, Script, SingleTurn
 from howsure.model.transcript import Message, Role
 from howsure.targets.base import CheckableTarget, StartableTarget, TargetRequest
-from howsure.targets.frameworks.adk_runner import AdkAgentTarget
+from howsure.targets.frameworks.adk_runner import AdkAgentSession, AdkAgentTarget
 from howsure.targets.frameworks.in_process import InProcessSettings
 
 
@@ -94,7 +94,7 @@ async def test_the_runner_is_closed_with_the_run() -> None:
 
 
 async def test_a_turn_has_a_limit() -> None:
-    session = await a_target(Runner(), 0.05).open(Case(id="1", input=Script(turns=("Hi",))))
+    session = AdkAgentSession(Runner(), {}, 0.05)
 
     async def hanging(text: str) -> list[Any]:
         await asyncio.sleep(5)

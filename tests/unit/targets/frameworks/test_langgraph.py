@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from howsure.errors import TargetTimedOut
+from howsure.model.case import Case, SingleTurn
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
-from howsure.targets.frameworks.langgraph import reply_of, speaker
+from howsure.targets.base import TargetRequest
+from howsure.targets.frameworks.langgraph import LangGraphSettings, LangGraphTarget, reply_of, speaker
 
 Json = dict[str, Any]
 USAGE = {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18, "input_token_details": {"cache_read": 4},
@@ -99,3 +106,43 @@ def test_a_message_that_no_model_wrote_counts_no_tokens() -> None:
 )
 def test_the_innermost_name_speaks(path: tuple[str, ...], node: str, expected: str) -> None:
     assert speaker(path, node) == expected
+
+
+class Graph:
+    """Runs as a compiled graph does, and keeps what it was given; a slow one never ends."""
+
+    def __init__(self, *, slow: bool = False) -> None:
+        self.slow = slow
+        self.given: list[tuple[list[str], int]] = []
+
+    async def astream(self, given: Json, config: Json, **_: Any) -> AsyncIterator[Any]:
+        self.given.append((sorted(given), config["recursion_limit"]))
+        if self.slow:
+            await asyncio.sleep(5)
+        yield (), {}
+
+    async def aget_state(self, config: Json) -> Any:
+        return SimpleNamespace(interrupts=(), values={"messages": [], "chat": []})
+
+
+async def talk(graph: Graph, **settings: Any) -> None:
+    block = LangGraphSettings(object="shop:graph", **settings)
+    target = LangGraphTarget(TargetRequest(name="shop"), block, graph)
+    session = await target.open(Case(id="1", input=SingleTurn(message="Hi")))
+    await session.send("Hi")
+
+
+async def test_the_settings_say_where_messages_are_and_how_many_steps_a_turn_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # LangChain is not installed here; there is no message for it to write down.
+    monkeypatch.setitem(sys.modules, "langchain_core.messages", SimpleNamespace(message_to_dict=dict))
+    graph = Graph()
+    await talk(graph)
+    await talk(graph, messages_key="chat", recursion_limit=7)
+    assert graph.given == [(["messages"], 50), (["chat"], 7)]
+
+
+async def test_a_turn_has_a_limit() -> None:
+    with pytest.raises(TargetTimedOut, match=r"no answer in 0\.05 s"):
+        await talk(Graph(slow=True), turn_seconds=0.05)

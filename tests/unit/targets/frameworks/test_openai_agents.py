@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from msgspec import Struct
 
+from howsure.errors import TargetTimedOut
 from howsure.model.case import Case, Script
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
 from howsure.targets.base import TargetRequest
 from howsure.targets.frameworks.openai_agents import (
-    OpenAiAgentsSession,
     OpenAiAgentsSettings,
     OpenAiAgentsTarget,
     convert_call_usage,
@@ -167,10 +168,21 @@ async def test_turns_share_a_history_go_to_the_agent_that_spoke_last_and_change_
     target = OpenAiAgentsTarget(wish, OpenAiAgentsSettings(object="x:y", max_turns=4), Named("desk"), runner)
     case = Case(id="1", input=Script(turns=("Hi", "Bye")), state={"tier": "silver"})
     session = await target.open(case)
-    assert isinstance(session, OpenAiAgentsSession)
     await session.send("Hi")
     reply = await session.send("Bye")
     assert reply.messages == (Message(role=Role.ASSISTANT, agent="billing", content="I was told 3 things."),)
     assert reply.usage == Usage(prompt_tokens=3, completion_tokens=1)
     assert runner.ran == [("desk", 1, 4), ("billing", 3, 4)]
     assert (await session.close()).state == {"tier": "silver", "turns": 2}
+
+
+async def test_a_turn_has_a_limit() -> None:
+    class SlowRunner:
+        async def run(self, *_: Any, **__: Any) -> None:
+            await asyncio.sleep(5)
+
+    settings = OpenAiAgentsSettings(object="x:y", turn_seconds=0.05)
+    target = OpenAiAgentsTarget(TargetRequest(name="shop"), settings, Named("desk"), SlowRunner())
+    session = await target.open(Case(id="1", input=Script(turns=("Hi",))))
+    with pytest.raises(TargetTimedOut, match=r"no answer in 0\.05 s"):
+        await session.send("Hi")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+from howsure.errors import TargetTimedOut
 from howsure.model.case import Case, SingleTurn
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
 from howsure.targets.base import TargetRequest
@@ -149,3 +151,15 @@ async def test_turns_share_a_history_that_begins_before_the_case() -> None:
     second = await session.send("Thanks")
     assert [first.messages[0].content, second.messages[0].content] == ["I was told 2 things.", "I was told 4 things."]
     assert (await session.close()).state == {"tier": "gold", "asked": "Thanks"}
+
+
+async def test_a_turn_has_a_limit() -> None:
+    class SlowAgent(Agent):
+        async def run(self, *_: Any, **__: Any) -> Any:
+            await asyncio.sleep(5)
+
+    settings = PydanticAiSettings(object="x:y", turn_seconds=0.05)
+    target = PydanticAiTarget(TargetRequest(name="shop"), settings, SlowAgent(), Adapter())
+    session = await target.open(Case(id="1", input=SingleTurn(message="Hi")))
+    with pytest.raises(TargetTimedOut, match=r"no answer in 0\.05 s"):
+        await session.send("Hi")

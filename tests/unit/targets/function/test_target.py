@@ -14,8 +14,9 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from howsure.errors import ConfigInvalid, TargetFailed, TargetTimedOut
-from howsure.model.case import Case, Script
-from howsure.model.transcript import AgentStep, Message, Role, ToolStep, Transcript, Usage
+from howsure.model.case import Case, Script, SingleTurn
+from howsure.model.expectation import Choice, CorrectChoice
+from howsure.model.transcript import AgentStep, Message, Role, SentRequest, ToolStep, Transcript, Usage
 from howsure.targets.base import CheckableTarget, Closing, FinishedSession, StartableTarget, Target, TargetRequest
 from howsure.targets.function.target import FunctionKind
 from howsure.testing import a_case
@@ -38,6 +39,9 @@ def curious(text, *, history, state, case, session_id, turn, candidate="", unuse
 
 def takes_all(text, **more):
     return ", ".join(sorted(more))
+
+def parts(text, prompt, context, choices, documents):
+    return f"{text}\\n###\\n{prompt}|{context}|{','.join(each['id'] for each in choices)}|{documents}"
 
 def tuned(text, loud, tail="."):
     return (text.upper() if loud else text) + tail
@@ -164,7 +168,7 @@ async def answer(target: Target, *turns: str) -> str:
         ("caller", "called with Hi"),
         ("replies", "<Hi>"),
         ("curious", "Hi 0 {'s': 1} c1 32 1 new 3"),
-        ("takes_all", "candidate, case, context, history, session_id, state, turn"),
+        ("takes_all", "candidate, case, choices, context, documents, history, prompt, session_id, state, turn"),
         ("Bot", "Hi 1"),
         ("make_bot", "Made 1"),
         ("Whole", "Hello c1"),
@@ -174,6 +178,23 @@ async def answer(target: Target, *turns: str) -> str:
 )
 async def test_a_bot_may_be(tmp_path: Path, name: str, said: str) -> None:
     assert await answer(made(tmp_path, name)) == said
+
+
+async def test_a_question_is_told_in_full_and_in_its_parts(tmp_path: Path) -> None:
+    choices = (Choice(id="A", text="Yes"), Choice(id="B", text="No"))
+    given = SingleTurn(message="May he?", context="He is ten.")
+    case = a_case(CorrectChoice(choices=choices, correct=("A",)), input=given)
+    told = await conversed(case, made(tmp_path, "parts"))
+    whole, parts = told.answer.split("\n###\n")
+    assert whole.startswith("He is ten.\n\nMay he?\n\nA. Yes\nB. No\n\n")
+    assert parts == "May he?|He is ten.|A,B|"
+    assert told.messages[0].content == "May he?"
+    assert told.sent == SentRequest(messages=(Message(role=Role.USER, content=whole),))
+
+
+@pytest.mark.parametrize(("name", "told"), [("shout", False), ("curious", True), ("takes_all", True), ("Bot", False)])
+def test_a_bot_is_told_the_candidate_where_it_takes_it(tmp_path: Path, name: str, told: bool) -> None:
+    assert getattr(made(tmp_path, name), "takes_candidate") is told  # noqa: B009
 
 
 async def test_a_module_is_found_from_the_folder(tmp_path: Path) -> None:

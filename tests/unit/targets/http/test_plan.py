@@ -42,7 +42,8 @@ def test_an_address_is_enough() -> None:
     assert request.headers["Content-Type"] == "application/json"
     assert request.body == (b'{"message":"Hi","session_id":"s1","case_id":"c1","turn":1,"history":[],"state":{"a":1}}')
     assert set(BODY) == {"message", "session_id", "case_id", "turn", "history", "state"}
-    assert (plan.turn_seconds, plan.connect_tries, plan.retries, plan.max_connections) == (60.0, 3, 0, None)
+    block = plan.settings
+    assert (block.turn_seconds, block.connect_tries, block.retries, block.max_connections) == (60.0, 3, 0, None)
 
 
 def test_an_address_on_the_command_line_may_follow_the_kind_or_be_it() -> None:

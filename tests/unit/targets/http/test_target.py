@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import pytest
 from aiohttp import web
 
 from howsure.errors import TargetFailed, TargetTimedOut
-from howsure.model.case import Case, Script
+from howsure.model.case import Case, Script, SingleTurn
+from howsure.model.expectation import Choice, CorrectChoice
+from howsure.model.transcript import Message, Role, SentRequest
 from howsure.targets.base import CheckableTarget, Reply, StartableTarget, TargetRequest
 from howsure.targets.http.target import HttpKind, HttpTarget
 from howsure.testing import a_case
@@ -347,6 +350,54 @@ async def test_the_history_is_sent() -> None:
             {"role": "user", "content": "b"},
         ],
     }
+
+
+CHOICES = (Choice(id="A", text="Yes"), Choice(id="B", text="No"))
+QUESTION = a_case(
+    CorrectChoice(choices=CHOICES, correct=("A",)),
+    input=SingleTurn(message="May he?", context="He is ten."),
+)
+
+
+async def sent_to(body: Any) -> tuple[Any, Reply]:
+    """What a bot is sent for a question with choices and context, and its reply."""
+    seen: list[Any] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        seen.append(await request.json())
+        return web.json_response({"answer": "A"})
+
+    async with bot(answer, **({"body": body} if body else {})) as target:
+        session = await target.open(QUESTION)
+        reply = await session.send("May he?")
+    return seen[0], reply
+
+
+async def test_the_usual_body_holds_the_whole_case_in_its_message() -> None:
+    body, reply = await sent_to(None)
+    assert body["message"].startswith("He is ten.\n\nMay he?\n\nA. Yes\nB. No\n\n")
+    assert reply.sent == SentRequest(messages=(Message(role=Role.USER, content=body["message"]),))
+
+
+async def test_what_a_template_places_itself_is_not_sent_twice_and_the_body_is_kept_without_secrets() -> None:
+    body, reply = await sent_to(
+        {"q": "{message}", "bare": "{prompt}", "options": "{choices}", "about": "{context}", "key": "${KEY}"}
+    )
+    assert body["q"].startswith("May he?\n\n")
+    assert "A. Yes" not in body["q"]
+    assert (body["bare"], body["about"], body["key"]) == ("May he?", "He is ten.", "sesame-open-123")
+    assert body["options"] == [{"id": "A", "text": "Yes"}, {"id": "B", "text": "No"}]
+    assert reply.sent is not None
+    assert json.loads(reply.sent.body) == {**body, "key": "[secret]"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [({}, False), ({"body": {"who": "{candidate}"}}, True), ({"headers": {"X-Who": "{candidate}"}}, True)],
+)
+async def test_a_target_knows_whether_it_tells_the_candidate(settings: dict[str, Any], told: bool) -> None:
+    async with bot(says_hello, **settings) as target:
+        assert target.takes_candidate is told
 
 
 def test_aiohttp_is_not_imported_before_a_run_starts() -> None:

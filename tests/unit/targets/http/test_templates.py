@@ -69,8 +69,9 @@ def test_a_missing_variable_is_told_by_its_name(environ: dict[str, str]) -> None
 def test_an_unknown_placeholder_is_told_with_those_that_are_known() -> None:
     _, told, _ = compiled(["{mesage}"])
     assert told == [
-        "body[0]: {mesage} is not known here; known: {message}, {session_id}, {case_id}, {history}, {messages},"
-        " {state}, {turn}, {candidate}, {context} (write {{mesage}} for that text itself)"
+        "body[0]: {mesage} is not known here; known: {message}, {prompt}, {context}, {documents}, {choices},"
+        " {session_id}, {case_id}, {history}, {messages}, {state}, {turn}, {candidate}"
+        " (write {{mesage}} for that text itself)"
     ]
 
 
