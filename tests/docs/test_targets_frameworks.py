@@ -21,7 +21,7 @@ from howsure.targets.frameworks.pydantic_ai import PydanticAiKind, PydanticAiSet
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "targets-frameworks.md").read_text(encoding="utf-8")
-BLOCKS: dict[str, type[Struct]] = {
+BLOCKS: dict[str, type[InProcessSettings]] = {
     AdkAgentKind.name: InProcessSettings,
     LangGraphKind.name: LangGraphSettings,
     OpenAiAgentsKind.name: OpenAiAgentsSettings,

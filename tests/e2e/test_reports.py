@@ -45,7 +45,7 @@ def test_without_a_file_the_format_names_it(
 def test_a_baseline_is_shown_by_markdown_and_the_page(ran: Callable[..., Any], tmp_path: Path) -> None:
     done = ran("report", "branch", "--baseline", "main", "-o", "pr.md", "-o", "page.html", "-o", "all.csv")
     assert done.code == 0, done.err
-    assert "## 1 case got worse\n\n| case | first | second | turned with it |" in (tmp_path / "pr.md").read_text("utf-8")
+    assert "## 1 case got worse\n\n| case | first | second |" in (tmp_path / "pr.md").read_text("utf-8")
     assert "got worse" in (tmp_path / "page.html").read_text("utf-8")
 
 

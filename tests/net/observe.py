@@ -86,7 +86,7 @@ def _joined(text: str) -> str:
 def value_at(path: str, value: Any) -> Any:
     for part in path.split("."):
         if part == "#":
-            return len(value)
+            return len(value) if isinstance(value, list | dict) else "nothing"
         try:
             value = value[int(part)] if isinstance(value, list) else value[part]
         except (KeyError, IndexError, ValueError, TypeError):

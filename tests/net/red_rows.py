@@ -14,7 +14,7 @@ from net.table import ROWS
 
 
 def is_red(row: Row, runner: Runner) -> bool:
-    with_it, without = runner.outcome(row.side(row.given)), runner.outcome(row.side(row.other))
+    with_it, without = runner.sides(row)
     there = differences(row.expect, with_it) == [] and differences(row.absent, without) == []
     return not there or differences(row.expect, without) == []
 

@@ -150,7 +150,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as place:
         for number, revert in enumerate([None, *REVERTS]):
             source = Path(place) / str(number) / "src"
-            shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(SOURCE, source)
             if revert is not None:
                 path = source / "howsure" / revert.file
                 text = path.read_text(encoding="utf-8")

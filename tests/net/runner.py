@@ -1,5 +1,6 @@
-"""Runs the sides of rows: in this process, or (`NET=installed`) through the installed `howsure`. A folder with the same
-files after the same commands is prepared once and copied; equal sides are run once."""
+"""Runs the sides of rows: in this process, or through the installed `howsure` (with `NET=installed`, the side that has
+the option). A folder with the same files after the same commands is prepared once and copied; equal sides are run
+once."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from msgspec import Struct
 
 from howsure.config import DATABASE
 from howsure.main import program
-from net.rows import Side, file_bytes
+from net.rows import Row, Side, file_bytes
 from net.worlds import WORLDS
 
 INSTALLED = os.environ.get("NET") == "installed"
@@ -73,20 +74,26 @@ class Runner:
     def __init__(self, home: Path, places: Mapping[str, str]) -> None:
         self._home = home
         self._places = places
-        self._outcomes: dict[Side, Outcome] = {}
+        self._outcomes: dict[tuple[Side, bool], Outcome] = {}
         self._prepared: dict[tuple[object, ...], Path] = {}
         self._count = 0
 
-    def outcome(self, side: Side) -> Outcome:
-        if side not in self._outcomes:
-            self._outcomes[side] = self._run(side)
-        return self._outcomes[side]
+    def sides(self, row: Row) -> tuple[Outcome, Outcome]:
+        """With the option, and on the other side."""
+        with_it = self._outcome(row.side(row.given), installed=INSTALLED)
+        return with_it, self._outcome(row.side(row.other), installed=INSTALLED and row.slow)
 
-    def _run(self, side: Side) -> Outcome:
+    def _outcome(self, side: Side, *, installed: bool) -> Outcome:
+        if (side, installed) not in self._outcomes:
+            self._outcomes[side, installed] = self._run(side, installed=installed)
+        return self._outcomes[side, installed]
+
+    def _run(self, side: Side, *, installed: bool) -> Outcome:
         env = json.loads(self._filled(side.env))
         folder = self._fresh()
         shutil.copytree(self._prepare(side, env), folder, dirs_exist_ok=True)
-        done = self.invoke(self._filled(side.command), folder, env, side.stdin)
+        run = self._invoke_installed if installed else self.invoke
+        done = run(self._filled(side.command), folder, env, side.stdin)
         seen = self.invoke(self._filled(side.look), folder, env) if side.look and done.code != 1 else done
         return Outcome(self, folder, env, done.code, seen.out, done.err + (seen.err if side.look else ""))
 
@@ -127,27 +134,24 @@ class Runner:
             text = text.replace(f"${name}", place)
         return text
 
-    def invoke(self, command: str, folder: Path, env: Mapping[str, str], stdin: str = "") -> Ended:
+    def _environ(self, env: Mapping[str, str]) -> dict[str, str]:
         environ = {name: os.environ[name] for name in KEPT if name in os.environ}
-        environ |= {"COLUMNS": "80", "OPENAI_COMPATIBLE_BASE_URL": self._places.get("MODEL", "") + "/v1", **env}
-        words = shlex.split(command)
-        if INSTALLED:
-            done = subprocess.run(
-                [COMMAND, *words],
-                cwd=folder,
-                env=environ,
-                input=stdin,
-                capture_output=True,
-                check=False,
-                timeout=120,
-                text=True,
-                start_new_session=True,
-            )
-            return Ended(done.returncode, done.stdout, done.stderr)
+        model = self._places.get("MODEL", "")
+        return {**environ, "COLUMNS": "80", "OPENAI_COMPATIBLE_BASE_URL": f"{model}/v1", **env}
+
+    def _invoke_installed(self, command: str, folder: Path, env: Mapping[str, str], stdin: str) -> Ended:
+        words = [str(COMMAND), *shlex.split(command)]
+        around: dict[str, Any] = {"cwd": folder, "env": self._environ(env), "input": stdin, "start_new_session": True}
+        done = subprocess.run(words, capture_output=True, check=False, timeout=120, text=True, **around)
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def invoke(self, command: str, folder: Path, env: Mapping[str, str], stdin: str = "") -> Ended:
+        """In this process."""
+        environ = self._environ(env)
         gone = {name: None for name in os.environ if name not in environ}
         paths = list(sys.path)
         with chdir(folder):
-            here = CliRunner(env={**environ, **gone}).invoke(program, words, input=stdin)
+            here = CliRunner(env={**environ, **gone}).invoke(program, shlex.split(command), input=stdin)
         sys.path[:] = paths
         err = here.stderr
         if here.exception is not None and not isinstance(here.exception, SystemExit):

@@ -75,6 +75,8 @@ def _blocks(path: str, part: Json) -> Iterator[tuple[str, str]]:
                 yield from _blocks(f"{path}.*[{each['if']['properties']['kind']['const']}]", each["then"])
         case {"additionalProperties": dict(each)}:
             yield from _blocks(f"{path}.*", each)
+        case _:
+            pass
 
 
 def _words(part: Json, schema: Json) -> str:

@@ -262,6 +262,7 @@ RELEVANT = {"required_evals": ["RelevanceExplain"], **INPUTS}
 DATED = {"type": "object", "properties": {"due": {"type": "string", "format": "date"}}}
 EXPLAIN_FILES: dict[str, Any] = {
     "weeks.jsonl": [explain(number, model_answer=text, **RELEVANT) for number, text in enumerate(WEEKS, 1)],
+    "same.jsonl": [explain(number, model_answer=WEEKS[0], **RELEVANT) for number in (1, 2)],
     "unknown.jsonl": [explain(1, expected_contract="StudyPlan")],
     "none.jsonl": [explain(1, expected_contract="")],
     "judge.jsonl": rulings("CoherenceExplain", (FIRST, {"score": 4})),
@@ -292,6 +293,9 @@ EXPLAIN = [
              {"spent.calls": calls}, {"spent.calls": 3 - calls}, other=f"answer_rendering: {other}")
         for given, other, shows, calls in (("as_is", "readable", "two answers", 2), ("readable", "as_is", "one", 1))
     ),
+    told("run DATASETS", "the judge sees the answer as it is: 8 weeks and 52 are two answers", "weeks.jsonl",
+         "run --judge openai-compatible:judge --max-concurrency 1 --json", {"spent.calls": 2}, {"spent.calls": 1},
+         other="same.jsonl", guards="the answer as it is"),
     told("require_contracts", "a contract that nobody has is refused", "require_contracts: true",
          "run unknown.jsonl --judge recorded:judge.jsonl --json", {"exit": 2, "out": "StudyPlan"}, {"passed": 1}),
     told("run DATASETS", "a contract that nobody has is said not to be checked", "unknown.jsonl",

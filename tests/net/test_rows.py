@@ -25,7 +25,7 @@ SHOWN = [row for row in ROWS if INSTALLED or not row.slow]
 
 @pytest.mark.parametrize("row", SHOWN, ids=[f"{row.of}: {row.shows}" for row in SHOWN])
 def test_the_effect_is_there_with_it_and_not_without(row: Row, runner: Runner) -> None:
-    with_it, without = runner.outcome(row.side(row.given)), runner.outcome(row.side(row.other))
+    with_it, without = runner.sides(row)
     assert differences(row.expect, with_it) == []
     assert differences(row.absent, without) == [], "on the other side"
     assert differences(row.expect, without) != [], "the effect is there without it, too"

@@ -84,8 +84,7 @@ async def converse(case: Case, candidate: CandidateRepeat) -> Conversation:
     while True:
         conversation = await _converse_once(case, candidate, len(discarded) + 1)
         simulation = conversation.transcript.simulation if conversation.transcript else None
-        spoiled = simulation is not None and simulation.spoiled and conversation.failure is None
-        if simulation is None or not spoiled or len(discarded) >= candidate.replays:
+        if simulation is None or not simulation.spoiled or conversation.failure or len(discarded) >= candidate.replays:
             break
         discarded.append(simulation.slips)
     if not discarded or conversation.transcript is None or simulation is None:

@@ -57,8 +57,9 @@ def read_rating(content: Any, scale: Scale, *, whole: bool = False) -> Rating | 
             unfit.append(str(error))
     if not rulings:
         raise NoValue(unfit[-1] if unfit else "no value in the reply")
-    if len(rulings) > 1 and len(meanings := dict.fromkeys(map(_meaning, rulings))) > 1:
-        raise UnparsableReply(f"the reply contradicts itself: {' and '.join(meanings)}")
+    meanings = ["not applicable" if isinstance(each, NotApplicable) else f"{each.value:g}" for each in rulings]
+    if len(set(meanings)) > 1:
+        raise UnparsableReply(f"the reply contradicts itself: {' and '.join(dict.fromkeys(meanings))}")
     if len({each.stated_pass for each in rulings if isinstance(each, Rating)} - {None}) > 1:
         raise UnparsableReply("the reply contradicts itself: it says both pass and fail")
     # Without a reason of its own, a ruling takes the sentences around it; a bare word is no reason.
@@ -179,10 +180,6 @@ def _counts(value: Value, scale: Scale) -> bool:
     return scale == UNIT or isinstance(value, StatedNumber) or value is VerdictWord.NOT_APPLICABLE
 
 
-def _meaning(ruling: Rating | NotApplicable) -> str:
-    return "not applicable" if isinstance(ruling, NotApplicable) else f"{ruling.value:g}"
-
-
 def _short(raw: Any) -> str:
     text = repr(raw)
     return text if len(text) <= 60 else f"{text[:60]}…"
@@ -249,10 +246,7 @@ def _verdict(entry: dict[str, Any]) -> RubricVerdict:
     about = fields.get("evaluatedrubric")
     importance = fields.get("importance") or (about.get("importance") if isinstance(about, dict) else "")
     return RubricVerdict(
-        text=_text(entry),
-        passed=ruling.passed,
-        reason=ruling.reason,
-        importance=str(importance or ""),
+        text=_text(entry), passed=ruling.passed, reason=ruling.reason, importance=str(importance or "")
     )
 
 

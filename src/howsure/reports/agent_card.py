@@ -18,8 +18,8 @@ from howsure.reports.run_facts import dataset_names, judge_name, run_sentence, s
 from howsure.reports.safe_text import one_line
 
 CELL_LENGTH = 300
-GRADER_FIELDS = ("name", "candidate", "scored", "mean", "scale", "pass_mark", "direction", "pass_rate", "errored")
-GRADER_FIELDS += ("pass_rate_interval",)
+MEASURED = ("name", "candidate", "scored", "mean", "scale", "pass_mark", "direction")
+GRADER_FIELDS = (*MEASURED, "pass_rate", "errored", "pass_rate_interval")
 RUN_FIELDS = ("pass_rate", "pass_rate_interval", "passed", "failed", "errored", "skipped", "total", "judge")
 
 
@@ -78,11 +78,10 @@ def _blocks(card: AgentCard) -> Iterator[Block]:
         yield Table(("tool", "type", "what it does"), rows)
     yield Heading(pluralize(len(agent.knowledge_bases), "knowledge base"))
     if agent.knowledge_bases:
-        counts = [
-            NOTHING if each.document_count is None else f"{each.document_count:,}" for each in agent.knowledge_bases
+        held = [
+            (_cut(each.name), _cut(each.type), format_number(each.document_count)) for each in agent.knowledge_bases
         ]
-        names = [(_cut(each.name), _cut(each.type)) for each in agent.knowledge_bases]
-        yield Table(("name", "type", "documents:"), [(*pair, n) for pair, n in zip(names, counts, strict=True)])
+        yield Table(("name", "type", "documents:"), held)
     if agent.harness:
         yield Heading("Harness")
         yield Fence(json.format(json.encode(agent.harness), indent=2).decode(), "json")

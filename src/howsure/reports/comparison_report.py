@@ -34,6 +34,7 @@ from howsure.reports.document import (
     TextSpan,
     line,
     markdown,
+    more_note,
 )
 from howsure.reports.figures import pluralize
 from howsure.reports.run_facts import shell_quote
@@ -93,28 +94,23 @@ def _blocks(comparison: Comparison, compared: PairComparison, *, whole: bool) ->
         shown = each.changes if whole else each.changes[:SHOWN_CHANGES]
         for change in shown:
             yield Paragraph(TextSpan(change_line(change), limit=-4, lines=1), indent=4)
-        yield from _more(len(each.changes) + each.changes_left_out, len(shown), indent=4)
+        yield from more_note(len(each.changes) + each.changes_left_out, len(shown), indent=4)
     most = SHOWN_IN_MARKDOWN if whole else SHOWN_FLIPS
     for word, flips in flips_by_direction(compared):
         yield Heading(f"{pluralize(len(flips), 'case')} {word}")
         if flips:
             yield flips_table(flips[:most])
-        yield from _more(len(flips), most)
+        yield from more_note(len(flips), most)
     yield from _differences(compared, whole)
     if compared.flaky:
         most = SHOWN_IN_MARKDOWN if whole else SHOWN_FLAKY
         yield Heading(f"{pluralize(len(compared.flaky), 'case')} flaky: the repeats do not agree")
         yield _flaky_table(compared, most)
-        yield from _more(len(compared.flaky), most)
+        yield from more_note(len(compared.flaky), most)
     if compared.noise:
         yield Heading("Whose noise it is, where cases were repeated and judges asked several times")
     for noise in compared.noise:
         yield Paragraph(f"{side_name(compared, noise.second)}: {noise_line(noise)}", "dim", indent=2)
-
-
-def _more(count: int, shown: int, indent: int = 0) -> Iterator[Block]:
-    if count > shown:
-        yield Paragraph(f"and {count - shown:,} more (--json shows all)", "dim", indent)
 
 
 def flips_table(flips: Sequence[CaseFlip]) -> Table:

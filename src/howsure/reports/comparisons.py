@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from howsure.model.comparison import (
     CaseFlip,
@@ -14,7 +14,6 @@ from howsure.model.comparison import (
     Difference,
     DifferenceKind,
     FlakyCase,
-    Mismatch,
     PairComparison,
     PairCounts,
     PartChange,
@@ -220,17 +219,11 @@ def noise_line(noise: VarianceComponents) -> str:
 
 def noise_shape(noise: VarianceComponents) -> dict[str, Any]:
     """Variances are in the square of the grader's unit."""
-    return {
-        "grader": noise.grader,
-        "side": "second" if noise.second else "first",
-        "cases": noise.cases,
-        "tries": noise.tries,
-        "judgements": noise.judgements,
-        "variance_between_cases": to_builtins(noise.between_cases),
-        "variance_agent": to_builtins(noise.agent),
-        "variance_judge": to_builtins(noise.judge),
-        "judge_share": noise.judge_share,
-    }
+    counts = {name: getattr(noise, name) for name in ("cases", "tries", "judgements")}
+    parts = ("between_cases", "agent", "judge")
+    variances = {f"variance_{name}": to_builtins(getattr(noise, name)) for name in parts}
+    side = "second" if noise.second else "first"
+    return {"grader": noise.grader, "side": side, **counts, **variances, "judge_share": noise.judge_share}
 
 
 def comparison_shape(comparison: Comparison) -> dict[str, Any]:
@@ -252,7 +245,7 @@ def _compared(comparison: Comparison, compared: PairComparison) -> dict[str, Any
         "conclusion": compared.verdict.conclusion.value,
         "sentence": comparison_sentence(compared, comparison.unit),
         "alike": not compared.flags,
-        "unlike": [_unlike(each) for each in compared.unlike],
+        "unlike": to_builtins(compared.unlike),
         "verdict": _difference(compared.verdict),
         "differences": [_difference(each) for each in compared.differences],
         "got_worse": [_flip(each) for each in compared.flips if not each.gained],
@@ -264,66 +257,34 @@ def _compared(comparison: Comparison, compared: PairComparison) -> dict[str, Any
 
 
 def _difference(difference: Difference) -> dict[str, Any]:
+    shape: dict[str, Any] = structs.asdict(difference)
+    named = {"p_adjusted": shape.pop("adjusted"), "needed_cases": shape.pop("needed")}
+    pairing = shape.pop("pairing")
     return {
-        "name": difference.name,
-        "kind": difference.kind.value,
+        **to_builtins(shape),
+        **named,
         "text": difference.text or None,
-        "direction": difference.direction.value,
-        "scale": [difference.scale.low, difference.scale.high],
-        "n": difference.n,
-        "clusters": difference.clusters,
-        "first": difference.first,
-        "second": difference.second,
-        "difference": difference.difference,
-        "interval": list(difference.interval) if difference.interval else None,
-        "p_value": difference.p_value,
-        "p_adjusted": difference.adjusted,
         "method": difference.method or None,
-        "conclusion": difference.conclusion.value,
-        "margin": difference.margin,
-        "needed_cases": difference.needed,
-        "raised": difference.raised,
-        "lowered": difference.lowered,
-        "same": difference.same,
-        "pairing": _pairing(difference.pairing),
+        "scale": [difference.scale.low, difference.scale.high],
+        "interval": list(difference.interval) if difference.interval else None,
+        "n": difference.n,
+        "pairing": _pairing(pairing),
     }
 
 
 def _pairing(pairing: PairCounts) -> dict[str, Any]:
-    return {
-        "total": pairing.total,
-        "paired": pairing.paired,
-        "only_first": pairing.only_first,
-        "only_second": pairing.only_second,
-        "without_value": pairing.without,
-        "why": [
-            {"side": "second" if each.second else "first", "why": each.why, "count": each.count}
-            for each in pairing.absences
-        ],
-        "changed": pairing.changed,
-    }
+    shape: dict[str, Any] = structs.asdict(pairing)
+    sides = ("first", "second")
+    why = [{"side": sides[each.second], "why": each.why, "count": each.count} for each in shape.pop("absences")]
+    return {"total": pairing.total, "without_value": shape.pop("without"), **shape, "why": why}
 
 
 def _flip(flip: CaseFlip) -> dict[str, Any]:
-    shape = {"case_id": flip.case_id, "first": _tries(flip.first), "second": _tries(flip.second)}
+    shape = {"case_id": flip.case_id, "first": to_builtins(flip.first), "second": to_builtins(flip.second)}
     other = {"second_case_id": flip.other_id} if flip.other_id else {}
     return {**shape, **other, "graders": list(flip.graders), "case_changed": flip.changed}
 
 
-def _tries(tried: TryCounts) -> dict[str, int]:
-    return {"passed": tried.passed, "judged": tried.judged}
-
-
-def _unlike(each: Mismatch) -> dict[str, Any]:
-    return {
-        "what": each.what.value,
-        "bearing": each.bearing.value,
-        "said": each.said,
-        "changes": to_builtins(each.changes),
-        "changes_left_out": each.changes_left_out,
-    }
-
-
 def _flaky(each: FlakyCase) -> dict[str, Any]:
     side = "second" if each.second else "first"
-    return {"case_id": each.case_id, "side": side, **_tries(each.tries), "blame": each.blame.value}
+    return {"case_id": each.case_id, "side": side, **to_builtins(each.tries), "blame": each.blame.value}

@@ -134,6 +134,11 @@ def line(text: str, limit: int = 0, style: str = "") -> TextSpan:
     return TextSpan(text, style, limit)
 
 
+def more_note(count: int, shown: int, indent: int = 0) -> list[Block]:
+    """How many of them are not shown; nothing where all are."""
+    return [Paragraph(f"and {count - shown:,} more (--json shows all)", "dim", indent)] if count > shown else []
+
+
 class Screen(Struct, frozen=True):
     """What one terminal can show: how wide it is, and whether it shows more than ASCII."""
 
@@ -162,8 +167,8 @@ class Screen(Struct, frozen=True):
                 grid = RichTable.grid(padding=(0, 1, 0, 0))
                 grid.add_column(width=width, overflow="fold", style="dim")
                 grid.add_column(overflow="fold")
-                for speaker, text in lines:
-                    grid.add_row(self.parts(speaker), self.parts(text))
+                for speaker, said in lines:
+                    grid.add_row(self.parts(speaker), self.parts(said))
                 return grid
 
     def _table(self, block: Table) -> RenderableType:

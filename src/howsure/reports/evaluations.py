@@ -16,7 +16,7 @@ from howsure.model.result import Result, result_id
 from howsure.model.rubric import Scope
 from howsure.model.run import Counts, DatasetPin, ModelSpending, Pins, Run, RunState
 from howsure.model.run_request import DEFAULT_CONCURRENCY
-from howsure.model.summary import GraderSummary, SliceCounts, Summary, Tally
+from howsure.model.summary import GraderSummary, Summary, Tally
 from howsure.model.transcript import Message, ToolCall
 from howsure.model.verdict import Verdict
 from howsure.reports.case_facts import conversation, result_error
@@ -56,20 +56,16 @@ def evaluation_run(summary: Summary) -> dict[str, Any]:
 
 
 def _wire_run(summary: Summary) -> wire_runs.Run:
-    run, pins, counts, request = summary.run, summary.run.pins, summary.run.counts, summary.run.pins.request
+    run, pins, request = summary.run, summary.run.pins, summary.run.pins.request
     # A rubric without any rule left was not used: naming it would promise scores that are not there.
     rubric = pins.rubric if pins.rubric and pins.rubric.rules else None
     test_set, criteria, rules = _test_set(pins), criteria_of(summary), rules_of(summary)
-    model, rate = pins.agent.model if pins.agent else None, pass_rate_of(counts)
+    model = pins.agent.model if pins.agent else None
     return wire_runs.Run(
         run_id=run.id,
         dataset_id=dataset_id_of(pins),
         agent_id=pins.agent_key or None,
         status=STATUS[run.state],
-        total=counts.total,
-        completed=counts.completed,
-        passed=counts.passed,
-        failed=counts.failed,
         concurrency=request.concurrency or DEFAULT_CONCURRENCY,
         started_at=in_utc(run.started_at),
         completed_at=in_utc(run.completed_at),
@@ -80,7 +76,7 @@ def _wire_run(summary: Summary) -> wire_runs.Run:
         test_set_version=test_set.version if test_set else None,
         component_scope_filter=request.component_scope or None,
         component_ids_filter=list(request.component_ids),
-        component_scores={name: _component(tally) for name, tally in _components(summary).items()} or None,
+        component_scores=_components(summary) or None,
         criteria_passed=criteria.passed if criteria else None,
         criteria_total=criteria.total if criteria else None,
         rubric_rules_passed=rules.passed if rules else None,
@@ -91,12 +87,7 @@ def _wire_run(summary: Summary) -> wire_runs.Run:
         name=run.name,
         state=run.state.value,
         sentence=run_sentence(summary),
-        errored=counts.errored,
-        skipped=counts.skipped,
-        pending=counts.pending,
-        pass_rate=rate.value,
-        pass_rate_interval=rate.interval,
-        pass_rate_if_decided=rate.possible,
+        **_rated(run.counts),
         candidates={name: wire_runs.CandidateTotals(**_rated(each)) for name, each in summary.candidates.items()},
         graders=[_grader(grader) for grader in summary.graders],
         criteria=_tally(criteria),
@@ -108,7 +99,10 @@ def _wire_run(summary: Summary) -> wire_runs.Run:
         **_shaping(pins),
         notes=list(run_notes(summary)),
         flags=dict(summary.flags),
-        breakdown=list(map(_slice, summary.slices)),
+        breakdown=[
+            wire_runs.SliceTotals(label=each.label, value=each.value, candidate=each.candidate, **_rated(each.counts))
+            for each in summary.slices
+        ],
         datasets=[_dataset(pin) for pin in pins.datasets],
         howsure_version=pins.howsure_version or None,
     )
@@ -171,30 +165,21 @@ def _ungraded(summary: Summary, grader: str) -> bool:
     return not counts.passed and not counts.failed and summary.run.pins.request.may_have(grader)
 
 
-def _components(summary: Summary) -> dict[str, Tally]:
-    rubric = summary.run.pins.rubric
-    if summary.components or rubric is None or rules_of(summary) is None:
-        return summary.components
-    return {scope: Tally() for scope in sorted({(rule.scope or Scope.GENERAL).value for rule in rubric.rules})}
-
-
-def _component(tally: Tally) -> wire_runs.ComponentScore:
-    return wire_runs.ComponentScore(**to_builtins(tally), score=tally.pass_rate, total=tally.total)
+def _components(summary: Summary) -> dict[str, wire_runs.ComponentScore]:
+    rubric, tallies = summary.run.pins.rubric, summary.components
+    if not tallies and rubric is not None and rules_of(summary) is not None:
+        tallies = {scope: Tally() for scope in sorted({(rule.scope or Scope.GENERAL).value for rule in rubric.rules})}
+    return {
+        name: wire_runs.ComponentScore(**to_builtins(tally), score=tally.pass_rate, total=tally.total)
+        for name, tally in tallies.items()
+    }
 
 
 def _spending(spent: ModelSpending) -> wire_runs.ModelSpending:
     """The cost is unknown, not zero, where calls were made and none of them has a price."""
-    return wire_runs.ModelSpending(
-        usd=spent.usd if spent.usd > 0 or spent.unpriced == 0 else None,
-        tokens=spent.tokens,
-        calls=spent.calls,
-        cached=spent.cached,
-        unpriced=spent.unpriced,
-    )
-
-
-def _slice(each: SliceCounts) -> wire_runs.SliceTotals:
-    return wire_runs.SliceTotals(label=each.label, value=each.value, candidate=each.candidate, **_rated(each.counts))
+    usd = spent.usd if spent.usd > 0 or spent.unpriced == 0 else None
+    rest = {name: getattr(spent, name) for name in ("tokens", "calls", "cached", "unpriced")}
+    return wire_runs.ModelSpending(usd=usd, **rest)
 
 
 def _rated(counts: Counts) -> dict[str, Any]:

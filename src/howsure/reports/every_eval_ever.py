@@ -72,15 +72,12 @@ def instances(evaluated: EvaluationHeader, result: Result) -> Iterator[dict[str,
     turns = around.pop("turns")
     if result.verdict in DECIDED:
         passed = DECIDED[result.verdict]
-        yield _record(around, evaluated.result_id(PASS_RATE), {"score": float(passed), "is_correct": passed, **turns})
+        judged = {"score": float(passed), "is_correct": passed, **turns}
+        yield {**around, "evaluation_result_id": evaluated.result_id(PASS_RATE), "evaluation": judged}
     for grade in result.grades:
         if grade.part is None and isinstance(grade, Score) and grade.passed is not None:
             judged = {"score": grade.value, "is_correct": grade.passed, **turns}
-            yield _record(around, evaluated.result_id(grade.name), judged)
-
-
-def _record(around: dict[str, Any], result_id: str, judged: dict[str, Any]) -> dict[str, Any]:
-    return {**around, "evaluation_result_id": result_id, "evaluation": judged}
+            yield {**around, "evaluation_result_id": evaluated.result_id(grade.name), "evaluation": judged}
 
 
 def _around(evaluated: EvaluationHeader, result: Result, transcript: Transcript) -> dict[str, Any]:

@@ -30,16 +30,16 @@ class BuiltinFormat(Struct, frozen=True, kw_only=True):
 
     def check(self) -> None:
         if self.needs:
-            _load(self.needs)()
+            load_writer(self.needs)()
 
     async def write(
         self, summary: Summary, results: AsyncIterable[Result], path: Path, comparison: Comparison | None = None
     ) -> None:
         added = {"comparison": comparison} if self.compares else {}
-        await _load(self.writer)(summary, results, path, **added)
+        await load_writer(self.writer)(summary, results, path, **added)
 
 
-def _load(place: str) -> Any:
+def load_writer(place: str) -> Any:
     module, name = place.split(":")
     return getattr(import_module(f"howsure.reports.{module}"), name)
 
@@ -48,7 +48,7 @@ FORMATS = (
     BuiltinFormat(name="html", endings=(".html", ".htm"), writer="html:write_html", compares=True),
     BuiltinFormat(name="pdf", endings=(".pdf",), writer="pdf:write_pdf", compares=True, needs="pdf:browser"),
     BuiltinFormat(name="markdown", endings=(".md",), writer="pull_request:write_pull_request", compares=True),
-    BuiltinFormat(name="markdown-full", endings=(".full.md",), writer="run_markdown:write_markdown_file"),
+    BuiltinFormat(name="markdown-full", endings=(".full.md",), writer="run_report:write_markdown_file"),
     BuiltinFormat(name="junit", endings=(".xml",), writer="junit:write_junit"),
     BuiltinFormat(name="csv", endings=(".csv",), writer="csv_file:write_csv_file"),
     BuiltinFormat(name="jsonl", endings=(".jsonl", ".ndjson"), writer="jsonl:write_jsonl_file"),

@@ -21,7 +21,18 @@ from howsure.model.calibration import (
     VerdictFigures,
     VerdictFlip,
 )
-from howsure.reports.document import BLANK, Block, Paragraph, Parts, ReportDocument, Table, TextSpan, line
+from howsure.reports.document import (
+    BLANK,
+    Block,
+    Heading,
+    Paragraph,
+    Parts,
+    ReportDocument,
+    Table,
+    TextSpan,
+    line,
+    more_note,
+)
 from howsure.reports.figures import NOTHING, format_percent, iso_utc, pluralize
 
 SHOWN_CRITERIA = 20
@@ -56,11 +67,6 @@ def _value_text(figure: Figure) -> str:
 def _judge_line(word: str, pin: JudgePin) -> Paragraph:
     version = f"  version {pin.sha256[:8]}" if pin.sha256 else ""
     return Paragraph(f"{word}  {pin.spec}{version}", "bold")
-
-
-def _more(count: int, shown: int, lead: str = "") -> Iterator[Block]:
-    if count > shown:
-        yield Paragraph(f"{lead}and {count - shown:,} more (--json shows all)", "dim")
 
 
 def calibration_report(calibration: Calibration) -> ReportDocument:
@@ -100,8 +106,7 @@ def _groups(groups: Sequence[AgreementGroup]) -> Iterator[Block]:
 
 
 def _group(group: AgreementGroup) -> Iterator[Block]:
-    yield BLANK
-    yield Paragraph(f"{group.grader}{'' if group.level == 'case' else ', all criteria'}", "bold")
+    yield Heading(f"{group.grader}{'' if group.level == 'case' else ', all criteria'}")
     yield _coverage(group.coverage)
     rows = [
         *(_verdict_rows(group.verdicts) if group.verdicts else ()),
@@ -164,7 +169,7 @@ def _agreement_table(heading: str, named: Sequence[tuple[str, AgreementGroup]]) 
     ]
     yield BLANK
     yield Table((heading, "of:", "agreement", "kappa or rho"), rows)
-    yield from _more(len(named), SHOWN_CRITERIA)
+    yield from more_note(len(named), SHOWN_CRITERIA)
 
 
 def _agreement(group: AgreementGroup) -> tuple[str, str]:
@@ -181,8 +186,7 @@ def _bands(bands: GradesByBand) -> Iterator[Block]:
         (line(band.value, NAME_LENGTH), f"{band.mean.n:,}", figure_text(band.mean), f"{band.unscored:,}")
         for band in bands.bands
     ]
-    yield BLANK
-    yield Paragraph(f"{bands.grader} by {bands.key}", "bold")
+    yield Heading(f"{bands.grader} by {bands.key}")
     yield Table((bands.key, "n:", "mean", "no value:"), rows)
     if bands.spearman is not None and bands.ordered is not None:
         pairs = " pairs" if bands.ordered.n else ""
@@ -268,7 +272,7 @@ def _flips(flips: Sequence[VerdictFlip]) -> Iterator[Block]:
     for flip in flips[:SHOWN_FLIPS]:
         about = " ".join(part for part in (flip.case_id, flip.candidate, flip.grader, flip.criterion) if part)
         yield Paragraph(TextSpan(f"  {about}: {flip.before} -> {flip.after}", lines=1))
-    yield from _more(len(flips), SHOWN_FLIPS, "  ")
+    yield from more_note(len(flips), SHOWN_FLIPS, indent=2)
 
 
 def migration_report(migration: JudgeMigration) -> ReportDocument:

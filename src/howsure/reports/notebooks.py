@@ -3,11 +3,10 @@ and control characters are made visible. Neither library is needed unless a tabl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import islice
 from typing import Any
 
 from howsure.errors import ConfigInvalid, UnknownName
@@ -45,24 +44,17 @@ def notebook_html(summary: Summary, results: Sequence[Result]) -> str:
             for each in summary.graders
         ]
         blocks.append(_table(("grader", "candidate", "passed", "mean"), graders))
-    blocks += _cases(results)
+    poor = [each for each in results if each.verdict in (Verdict.FAILED, Verdict.ERRORED)]
+    if poor:
+        lines = [(each.case.id, each.candidate, each.verdict.value, "; ".join(each.reasons)) for each in poor[:SHOWN]]
+        more = f"; the first {SHOWN} of them" if len(poor) > SHOWN else ""
+        blocks.append(f"<p>{pluralize(len(poor), 'result')} that did not pass{more}:</p>")
+        blocks.append(_table(("case", "candidate", "", "why"), lines))
     return f'<div class="howsure-run">{"".join(blocks)}</div>'
 
 
 def _text(text: str, limit: int = LONGEST) -> str:
     return escape(one_line(text, limit))
-
-
-def _cases(results: Sequence[Result]) -> Iterator[str]:
-    poor = [each for each in results if each.verdict in (Verdict.FAILED, Verdict.ERRORED)]
-    if not poor:
-        return
-    lines = [
-        (each.case.id, each.candidate, each.verdict.value, "; ".join(each.reasons)) for each in islice(poor, SHOWN)
-    ]
-    more = f"; the first {SHOWN} of them" if len(poor) > SHOWN else ""
-    yield f"<p>{pluralize(len(poor), 'result')} that did not pass{more}:</p>"
-    yield _table(("case", "candidate", "", "why"), lines)
 
 
 def _table(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

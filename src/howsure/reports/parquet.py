@@ -54,20 +54,8 @@ def import_pyarrow() -> tuple[Any, Any]:
 
 def _schema(arrow: Any, graders: Sequence[str]) -> Any:
     text, number = arrow.string(), arrow.float64()
-    check = arrow.struct(
-        [
-            ("grader", text),
-            ("id", text),
-            ("text", text),
-            ("status", text),
-            ("value", number),
-            ("passed", arrow.bool_()),
-            ("weight", number),
-            ("severity", text),
-            ("scope", text),
-            ("reason", text),
-        ]
-    )
+    check = [("grader", text), ("id", text), ("text", text), ("status", text), ("value", number)]
+    check += [("passed", arrow.bool_()), ("weight", number), ("severity", text), ("scope", text), ("reason", text)]
     named = [
         ("case_id", text),
         ("case_name", text),
@@ -88,7 +76,7 @@ def _schema(arrow: Any, graders: Sequence[str]) -> Any:
         ("completion_tokens", arrow.int64()),
         ("cost_usd", number),
         ("tool_calls", arrow.int32()),
-        ("checks", arrow.list_(check)),
+        ("checks", arrow.list_(arrow.struct(check))),
     ]
     for grader in graders:
         named += [(f"score:{grader}", number), (f"passed:{grader}", arrow.bool_())]

@@ -17,8 +17,7 @@ from howsure.reports.comparisons import comparison_sentence, flips_by_direction,
 from howsure.reports.document import Block, Heading, Notice, Paragraph, Parts, Sign, Table, markdown
 from howsure.reports.figures import VERDICT_MARKS, pluralize
 from howsure.reports.run_facts import gates_conclusion, run_notes, run_sentence, short_id
-from howsure.reports.run_markdown import case_markdown, run_list
-from howsure.reports.run_report import gates_table, graders_table, slice_tables, warnings
+from howsure.reports.run_report import case_markdown, gates_table, graders_table, run_list, slice_tables, warnings
 from howsure.reports.safe_text import one_line
 
 COMMENT_LIMIT = 65_536

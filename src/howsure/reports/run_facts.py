@@ -5,9 +5,10 @@ result."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite
 from pathlib import PurePath
 from typing import Any
+
+from msgspec import json
 
 from howsure.model.run import Counts, ModelSpending, Pins, Run, RunState
 from howsure.model.run_request import OFFLINE
@@ -275,18 +276,7 @@ def gates_conclusion(rulings: tuple[GateRuling, ...]) -> str:
 
 def gate_shape(ruling: GateRuling) -> dict[str, Any]:
     """One entry of `gates`. An infinite end of an interval is null."""
-    shape: dict[str, Any] = {
-        "expression": ruling.expression,
-        "outcome": ruling.outcome.value,
-        "value": _known(ruling.value),
-        "interval": None if ruling.interval is None else [_known(end) for end in ruling.interval],
-        "n": ruling.n,
-        "unjudged": ruling.unjudged,
-        "reason": ruling.reason,
-        "needed_cases": ruling.needed_cases,
-    }
-    return shape | ({"candidate": ruling.candidate} if ruling.candidate else {})
-
-
-def _known(value: float | None) -> float | None:
-    return value if value is not None and isfinite(value) else None
+    shape: dict[str, Any] = json.decode(json.encode(ruling))
+    if not ruling.candidate:
+        del shape["candidate"]
+    return shape

@@ -1,10 +1,12 @@
-"""A run, and one of its results, as blocks of a document, and what a terminal shows of them. The run: the answer as a
-sentence, the counts that add up, each grader with its interval, the first cases to look at, and what to do next. A
-result: the verdict and why, the conversation as a script, then every grade."""
+"""A run, and one of its results, on a terminal and as Markdown. The run: the answer as a sentence, the counts that add
+up, each grader with its interval, the first cases to look at, and what to do next; in Markdown, each failed or errored
+case in full. A result: the verdict and why, the conversation as a script, then every grade."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterable, Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
 
 from msgspec import json
 
@@ -14,6 +16,8 @@ from howsure.model.run import Counts
 from howsure.model.score import Direction, Grade, Score
 from howsure.model.summary import Summary
 from howsure.model.transcript import ToolCall
+from howsure.model.verdict import Verdict
+from howsure.reports.atomic_files import atomic_text
 from howsure.reports.case_facts import conversation, expectation_texts, given_facts, simulation_facts
 from howsure.reports.document import (
     AXIS,
@@ -30,6 +34,7 @@ from howsure.reports.document import (
     Table,
     TextSpan,
     line,
+    markdown,
 )
 from howsure.reports.figures import (
     ERRORED,
@@ -42,6 +47,7 @@ from howsure.reports.figures import (
     format_number,
     format_on_scale,
     grade_mark,
+    iso_utc,
     pass_mark_text,
     pass_rate_of,
     pluralize,
@@ -63,6 +69,7 @@ from howsure.reports.run_facts import (
 )
 
 SHOWN_RESULTS = 8
+SHOWN_CASES = 200
 SHOWN_REASONS = 3
 SHOWN_SLICES = 8
 SPEAKER_WIDTH = 11
@@ -74,7 +81,7 @@ RATE = "pass rate [95 %]"
 def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = True, by: str = "") -> ReportDocument:
     """`worst` are the failed and errored results to name, in the order to name them. `by`: broken down by this label
     alone, with all its values."""
-    blocks = [
+    blocks: list[Block] = [
         _run_title(summary),
         fact_list(run_facts(summary.run)),
         *warnings(summary),
@@ -83,7 +90,7 @@ def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = Tru
         *graders_table(summary),
         *checks_table(summary),
         *slice_tables(summary, by, 0 if by else SHOWN_SLICES),
-        *([Heading(gates_conclusion(summary.gates)), gates_table(summary)] if summary.gates else []),
+        *_gates(summary),
         *_worst(summary, worst),
     ]
     if hints:
@@ -95,8 +102,11 @@ def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = Tru
 
 def gate_report(summary: Summary) -> ReportDocument:
     """The run's name, and a sentence for each gate."""
-    gates = [Heading(gates_conclusion(summary.gates)), gates_table(summary)] if summary.gates else []
-    return ReportDocument([_run_title(summary), *gates])
+    return ReportDocument([_run_title(summary), *_gates(summary)])
+
+
+def _gates(summary: Summary) -> tuple[Block, ...]:
+    return (Heading(gates_conclusion(summary.gates)), gates_table(summary)) if summary.gates else ()
 
 
 def _run_title(summary: Summary) -> Paragraph:
@@ -163,7 +173,8 @@ def slice_tables(summary: Summary, by: str = "", most: int = 0) -> Iterator[Bloc
 
 
 def graders_table(summary: Summary) -> Iterator[Table]:
-    """Columns for what was not scored are there only where they have something to say."""
+    """Columns for what was not scored are there only where they have something to say. `measured only`: it has values
+    and no mark to reach."""
     if not summary.graders:
         return
     words = {"errored": "errored", "not_applicable": "n/a", "no_judge": "no judge"}
@@ -174,12 +185,19 @@ def graders_table(summary: Summary) -> Iterator[Table]:
         rate, mean = pass_rate_of(grader), format_on_scale(grader.mean, grader.scale)
         mark = pass_mark_text(grader.pass_mark, grader.direction) or NOTHING
         shown = rate.brief if rate.judged or not grader.scored else "measured only"
-        names = (grader.name, grader.candidate or "-") if several else (grader.name,)
-        absent = (f"{getattr(grader, name):,}" for name in absences)
+        names = [grader.name, *([grader.candidate or "-"] if several else [])]
         cells = (f"{grader.scored:,}", mean, mark, shown, rate if rate.judged else "")
-        rows.append((*map(line, names), *cells, *absent))
-    names = ("grader", "candidate") if several else ("grader",)
-    columns = [*names, "n:", "mean:", "mark:", RATE, AXIS, *(f"{words[name]}:" for name in absences)]
+        rows.append((*map(line, names), *cells, *(f"{getattr(grader, name):,}" for name in absences)))
+    columns = [
+        "grader",
+        *(["candidate"] if several else []),
+        "n:",
+        "mean:",
+        "mark:",
+        RATE,
+        AXIS,
+        *(f"{words[name]}:" for name in absences),
+    ]
     yield Table(columns, rows, tight=True, title="Graders")
 
 
@@ -250,8 +268,8 @@ def case_blocks(result: Result) -> Iterator[Block]:
     yield ConversationScript(script, max(SPEAKER_WIDTH, min(longest, LONGEST_SPEAKER)))
     state = result.transcript.state if result.transcript else None
     expected = [(f"expected {title}", text) for title, text in expectation_texts(result.case, result.grades)]
-    yield from _titled(simulation_facts(result))
-    yield from _titled([*([("final state", _json_text(state))] if state is not None else []), *expected])
+    ended = [] if state is None else [("final state", _json_text(state))]
+    yield from _titled([*simulation_facts(result), *ended, *expected])
     if result.grades:
         yield BLANK
         yield Table(("grade", "value:", "mark:", "why"), list(_grade_rows(result.grades)))
@@ -318,3 +336,54 @@ def _grade_row(grade: Grade, indent: str, name: str) -> tuple[Parts, ...]:
     else:
         why = f"{mark.word}: {why}"
     return (indent, Sign(mark), " ", name.strip()), value, pass_mark_text(grade.pass_mark, direction), why
+
+
+async def write_markdown_file(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
+    with atomic_text(path) as file:
+        await write_markdown(summary, results, file)
+
+
+async def write_markdown(summary: Summary, results: AsyncIterable[Result], file: TextIO) -> None:
+    """The whole document; past the first cases (`SHOWN_CASES`) the rest are counted, not shown."""
+    file.write(markdown(_run(summary)) + "\n")
+    shown = left = 0
+    async for result in results:
+        if result.verdict not in (Verdict.FAILED, Verdict.ERRORED):
+            continue
+        if shown == SHOWN_CASES:
+            left += 1
+            continue
+        shown += 1
+        file.write(f"\n{case_markdown(result, first=shown == 1)}\n")
+    if left:
+        more = f"{left:,} more failed or errored cases are not shown here"
+        file.write(f"\n{more}; a `.jsonl` or `.html` report has all.\n")
+
+
+def _run(summary: Summary) -> list[Block]:
+    gates = [Heading("Gates"), Paragraph(gates_conclusion(summary.gates)), gates_table(summary)]
+    return [
+        Heading(summary.run.name or "Run", level=1),
+        Paragraph(run_sentence(summary), "bold"),
+        *warnings(summary),
+        run_list(summary),
+        *(gates if summary.gates else ()),
+        Heading("Counts"),
+        *verdict_counts(summary),
+        *graders_table(summary),
+        *checks_table(summary),
+        *slice_tables(summary),
+    ]
+
+
+def run_list(summary: Summary) -> Block:
+    """What was tried and how, with the whole id."""
+    run = summary.run
+    return fact_list([("run", run.id), *run_facts(run), ("created", iso_utc(run.created_at) or "")])
+
+
+def case_markdown(result: Result, *, first: bool) -> str:
+    mark, names = VERDICT_MARKS[result.verdict], result_names(result)
+    named = ", ".join([*names[:1], *filter(None, [result.case.name]), *names[1:]])
+    title = Heading(f"{mark.sign} {mark.word}: {named}", level=3)
+    return markdown([*([Heading("Failed and errored cases")] if first else []), title, *case_blocks(result)])

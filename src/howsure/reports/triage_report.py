@@ -28,6 +28,7 @@ from howsure.reports.document import (
     TextSpan,
     line,
     markdown,
+    more_note,
 )
 from howsure.reports.figures import pluralize
 
@@ -106,24 +107,15 @@ def _by_kind(kinds: Iterable[K], entries: Sequence[E], kind_of: Callable[[E], K]
 
 def triage_report(triage: Triage, written: bool = True) -> ReportDocument:
     """`written` False: without the written report, where nobody could have asked for one."""
-    name = Heading(triage.run_name or triage.run_id, level=1)
+    title, head = Heading(triage.run_name or triage.run_id, level=1), Paragraph(triage_headline(triage))
     causes = _written(triage.written) if written else ()
-    return ReportDocument([name, Paragraph(triage_headline(triage)), *_blocks(triage, whole=False), *causes])
+    return ReportDocument([title, head, *_blocks(triage, whole=False), *causes])
 
 
 def triage_markdown(triage: Triage) -> str:
-    return (
-        markdown(
-            [
-                Heading(f"Triage of {triage.run_name or triage.run_id}", level=1),
-                Paragraph(triage_headline(triage), "bold"),
-                Paragraph(f"Run {triage.run_id}."),
-                *_written(triage.written),
-                *_blocks(triage, whole=True),
-            ]
-        )
-        + "\n"
-    )
+    title, run = Heading(f"Triage of {triage.run_name or triage.run_id}", level=1), Paragraph(f"Run {triage.run_id}.")
+    head = (title, Paragraph(triage_headline(triage), "bold"), run)
+    return markdown([*head, *_written(triage.written), *_blocks(triage, whole=True)]) + "\n"
 
 
 def _blocks(triage: Triage, *, whole: bool) -> Iterator[Block]:
@@ -141,7 +133,7 @@ def _blocks(triage: Triage, *, whole: bool) -> Iterator[Block]:
             if whole and cause.results[most:]:
                 yield Paragraph(f"And {', '.join(cause.results[most:])}.")
             else:
-                yield from _more(len(cause.results), most)
+                yield from more_note(len(cause.results), most)
     for split, divergences in _by_kind(DivergenceKind, triage.divergences, lambda each: each.split):
         heading, advice = DIVERGENCE_WORDS[split]
         most = len(divergences) if whole else SHOWN_DIVERGENCES
@@ -149,14 +141,14 @@ def _blocks(triage: Triage, *, whole: bool) -> Iterator[Block]:
         yield Heading(f"Divergence: {heading.lower()}")
         yield Paragraph(advice)
         yield Table(("case", "answerable", "failed"), failed, tight=True)
-        yield from _more(len(divergences), most)
+        yield from more_note(len(divergences), most)
     for kind, groups in _by_kind(GroupKind, triage.groups, lambda group: group.kind):
         # Rules are shown whatever the size of their group.
         shared = [group for group in groups if whole or group.results > 1 or kind is GroupKind.RULE]
         if shared:
             yield Heading(f"In common: {KIND_WORDS[kind]}")
             yield _groups_table(shared, whole)
-            yield from _more(len(shared), MARKDOWN_GROUPS if whole else SHOWN_GROUPS)
+            yield from more_note(len(shared), MARKDOWN_GROUPS if whole else SHOWN_GROUPS)
 
 
 def _groups_table(groups: Sequence[TriageGroup], whole: bool) -> Table:
@@ -178,18 +170,12 @@ def _reason(text: str) -> TextSpan:
     return line(text, REASON_LENGTH, "dim")
 
 
-def _more(count: int, shown: int) -> Iterator[Block]:
-    if count > shown:
-        yield Paragraph(f"and {count - shown:,} more (--json lists all)", "dim")
-
-
 def _written(report: RootCauseReport) -> Iterator[Block]:
+    yield Heading("Root causes") if report.judge else BLANK
     if report.judge:
-        yield Heading("Root causes")
         prompt = f" ({report.prompt})" if report.prompt else ""
         yield Paragraph(f"Written by {report.judge}{prompt}.", "dim")
     if report.note:
-        yield from () if report.judge else (BLANK,)
         yield Notice(report.note)
     if report.summary:
         yield Paragraph(report.summary)

@@ -226,11 +226,19 @@ def test_doctor_cache_and_schema_end_well(howsure: Run, tmp_path: Path) -> None:
     empty: dict[str, Any] = json.loads(howsure("cache", "--clear", "--json").stdout)
     assert (empty["replies"], empty["bytes"], empty["forgotten"]) == (0, 0, 0)
     assert howsure("cache").stdout.startswith("0 replies, 0.0 MB in ")
-    assert howsure("schema").stdout.split() == ["explain", "golden", "simulation", "test-set", "legal", "responses"]
+    assert howsure("schema").stdout.split() == [
+        "explain",
+        "golden",
+        "simulation",
+        "test-set",
+        "legal",
+        "responses",
+        "settings",
+    ]
     assert howsure("schema", "klingon").exit_code == 2
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"judge", "db", "keys", "demo", "init"}))
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"judge", "db", "keys", "demo", "init", "completion"}))
 def test_wrong_settings_stop_every_command(howsure: Run, tmp_path: Path, command: str) -> None:
     (tmp_path / "howsure.yaml").write_text("colour: red\n", encoding="utf-8")
     words = {
@@ -244,7 +252,6 @@ def test_wrong_settings_stop_every_command(howsure: Run, tmp_path: Path, command
         "split": ("x",),
         "merge": ("x", "-o", "y"),
         "ci": ("x",),
-        "completion": ("bash",),
     }.get(command, ())
     done = howsure(command, *words)
     assert done.exit_code == 2

@@ -43,8 +43,7 @@ from howsure.reports.evaluations import evaluation_result, evaluation_run
 from howsure.reports.html import write_page
 from howsure.reports.html.case_data import case_block
 from howsure.reports.run_facts import run_notes
-from howsure.reports.run_markdown import write_markdown
-from howsure.reports.run_report import case_report, run_report
+from howsure.reports.run_report import case_report, run_report, write_markdown
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, stream, summary_of
 

@@ -14,8 +14,7 @@ from howsure.model.summary import GateOutcome, GateRuling, Summary, worst_outcom
 from howsure.reports.evaluations import evaluation_run
 from howsure.reports.html import write_page
 from howsure.reports.run_facts import gate_shape, gates_conclusion
-from howsure.reports.run_markdown import write_markdown
-from howsure.reports.run_report import gate_report, run_report
+from howsure.reports.run_report import gate_report, run_report, write_markdown
 from unit.reports.northwind import stream, summary_of
 
 HELD = GateRuling(

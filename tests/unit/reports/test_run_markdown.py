@@ -11,9 +11,9 @@ import pytest
 from howsure.model.result import Failure, Result
 from howsure.model.score import Part, Score
 from howsure.model.verdict import Verdict
-from howsure.reports import run_markdown
+from howsure.reports import run_report
 from howsure.reports.document import escaped, fenced
-from howsure.reports.run_markdown import write_markdown
+from howsure.reports.run_report import write_markdown
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import SUPPORT_PINS, a_result, refund_results, stream, summary_of, support_results
 from unit.reports.snapshot import matches
@@ -118,7 +118,7 @@ async def test_passed_cases_are_not_repeated_and_candidates_are_counted_apart() 
 
 
 async def test_past_the_limit_the_rest_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_markdown, "SHOWN_CASES", 2)
+    monkeypatch.setattr(run_report, "SHOWN_CASES", 2)
     text = await written(refund_results())
     assert text.count("### ") == 2
     assert text.endswith("2 more failed or errored cases are not shown here; a `.jsonl` or `.html` report has all.\n")

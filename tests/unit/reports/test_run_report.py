@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO, StringIO, TextIOWrapper
+from typing import Any
 
 import pytest
 from rich.console import Console, RenderableType
@@ -15,6 +16,7 @@ from howsure.model.summary import Summary
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from howsure.model.verdict import Verdict
 from howsure.reports.document import ReportDocument
+from howsure.reports.html.page import head_context
 from howsure.reports.run_report import SHOWN_RESULTS, case_report, run_report
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import SUPPORT_PINS, a_result, refund_results, summary_of, support_results
@@ -180,3 +182,12 @@ def test_a_scenario_shows_its_persona_and_an_absent_grade_its_reason() -> None:
 
 def test_a_case_fits_a_stream_that_holds_only_ascii() -> None:
     assert "Was kostet der R\\xfcckversand" in in_ascii(case_report(refund_results()[6]))
+
+
+def test_a_grader_that_only_errored_has_no_rate_and_was_not_measured_either() -> None:
+    broken = Unscored(name="fluency", why=UnscoredReason.ERROR, reason="no value in the reply", pass_mark=0.7)
+    summary = summary_of([a_result(Verdict.ERRORED, grades=(broken,))])
+    (row,) = [row.split() for row in printed(run_report(summary)).splitlines() if row.startswith("fluency")]
+    assert row == ["fluency", "0", "–", "≥", "0.7", "–", "1"]
+    context: dict[str, Any] = head_context(summary)
+    assert ([each["name"] for each in context["judged"]], context["measured"]) == (["fluency"], [])

@@ -111,7 +111,7 @@ def test_a_report_that_could_not_be_written_says_so() -> None:
 def test_very_many_results_are_counted_not_shown() -> None:
     many = a_triage(*(result(criterion(f"x{n}", False), id=f"c{n}") for n in range(30)))
     shown = printed(many)
-    assert "and 22 more (--json lists all)" in shown
+    assert "and 22 more (--json shows all)" in shown
     assert shown.count("not met:") == 8
 
 

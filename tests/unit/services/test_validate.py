@@ -117,7 +117,7 @@ def test_everything_that_comes_with_the_demo_is_valid() -> None:
     assert all(each.valid for each in found)
 
 
-NAMES = ["explain", "golden", "simulation", "test-set", "legal", "responses"]
+NAMES = ["explain", "golden", "simulation", "test-set", "legal", "responses", "settings"]
 
 
 def test_the_names_are_those_of_the_dialects_and_of_the_files_beside_them() -> None:

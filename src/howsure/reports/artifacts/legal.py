@@ -65,16 +65,11 @@ class LegalStats(Struct):
                 self.points.setdefault(name, []).append(graded[name])
 
     def shape(self) -> dict[str, Any]:
-        averages = {f"avg_{name}": sum(values) / len(values) for name, values in self.points.items()}
-        return {
-            "responses": self.responses,
-            "judged": self.judged,
-            "score_sum": self.score_sum,
-            "pass_count": self.pass_count,
-            "avg_score": self.score_sum / self.judged if self.judged else None,
-            "pass_rate": self.pass_count / self.judged if self.judged else None,
-            **averages,
-        }
+        counted: dict[str, Any] = to_builtins(self)
+        averages = {f"avg_{name}": sum(values) / len(values) for name, values in counted.pop("points").items()}
+        sums = {"avg_score": self.score_sum, "pass_rate": self.pass_count}
+        means = {name: total / self.judged if self.judged else None for name, total in sums.items()}
+        return {**counted, **means, **averages}
 
 
 class LegalTotals:

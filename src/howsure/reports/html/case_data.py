@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from markupsafe import Markup
@@ -128,6 +128,7 @@ MAX_BLOCK_BYTES = 1_000_000
 SHOWN_ENDS = 30
 NOTHING_KEPT: dict[str, Any] = {"left_out": True}
 """Stands for a case whose grades alone are too large for the page."""
+NO_GRADE: dict[str, Any] = {"mark": "", "status": "", "reason": "", "judge": "", "needed": "", "evidence": []}
 
 
 def case_block_bytes(result: Result) -> bytes:
@@ -154,7 +155,7 @@ def case_block(result: Result, longest: int = MAX_TEXT, ends: int = 0) -> dict[s
         "silent": result.transcript is None,
         "state": cut.json(state) if state is not None else "",
         "expected": _titled(expectation_texts(result.case, result.grades), cut),
-        "grades": [_case_grade(grade, result, cut) for grade in case_grades(result.grades)] + _orphans(result, cut),
+        "grades": [*_case_grades(result, cut)],
         "seconds": format_number(result.duration_ms / 1000),
     }
 
@@ -218,33 +219,20 @@ def _brief(value: Any) -> str:
     return value if isinstance(value, str) else ENCODER.encode(value).decode()
 
 
-def _case_grade(grade: Grade, result: Result, cut: TextCutter) -> dict[str, Any]:
-    shown = _graded(grade, cut) | {
-        "value": format_on_scale(grade.value, grade.scale) if isinstance(grade, Score) else ""
-    }
-    details = {name: value for name, value in grade.details.items() if name != "criteria"}
-    return {
-        **shown,
-        "name": make_inert(grade.name),
-        "details": cut.json(details) if details else "",
-        "parts": [_part(part, cut) for part in part_grades(result.grades, grade.name)],
-    }
-
-
-def _orphans(result: Result, cut: TextCutter) -> list[dict[str, Any]]:
-    """Parts whose grader gave no grade of the case, under the grader's name."""
-    known = {grade.name for grade in case_grades(result.grades)}
-    names = dict.fromkeys(grade.name for grade in result.grades if grade.part and grade.name not in known)
-    blank = {"mark": "", "status": "", "reason": "", "judge": "", "needed": "", "evidence": [], "value": ""}
-    return [
-        {
-            **blank,
+def _case_grades(result: Result, cut: TextCutter) -> Iterator[dict[str, Any]]:
+    """Each grade of the case with its parts; then, under the grader's name, parts whose grader gave no such grade."""
+    wholes: list[tuple[str, Grade | None]] = [(grade.name, grade) for grade in case_grades(result.grades)]
+    known = {name for name, _ in wholes}
+    wholes += [(name, None) for name in dict.fromkeys(grade.name for grade in result.grades) if name not in known]
+    for name, grade in wholes:
+        details = {key: value for key, value in grade.details.items() if key != "criteria"} if grade else {}
+        yield {
+            **(_graded(grade, cut) if grade else NO_GRADE),
+            "value": format_on_scale(grade.value, grade.scale) if isinstance(grade, Score) else "",
             "name": make_inert(name),
-            "details": "",
+            "details": cut.json(details) if details else "",
             "parts": [_part(part, cut) for part in part_grades(result.grades, name)],
         }
-        for name in names
-    ]
 
 
 def _part(grade: Grade, cut: TextCutter) -> dict[str, Any]:

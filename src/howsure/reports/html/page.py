@@ -66,8 +66,8 @@ WIDE_INTERVAL = 0.2
 def head_context(summary: Summary) -> dict[str, object]:
     run = summary.run
     graders = [grader_row(grader) for grader in graders_by_name(summary)]
-    judged = [line for line in graders if line["marked"]]
-    measured = [line for line in graders if not line["marked"]]
+    measured = [line for line in graders if line["n"] and not line["marked"]]
+    judged = [line for line in graders if line not in measured]
     candidates = [(name, counts, pass_rate_of(counts)) for name, counts in summary.candidates.items()]
     left = sum(max(len(lines) - SHOWN_ROWS, 0) for lines in (candidates, judged, measured))
     return {
@@ -112,15 +112,9 @@ def interval_in_words(summary: Summary) -> str:
 
 def verdict_segments(counts: Counts) -> list[tuple[str, int, float, float]]:
     """Verdict, count, and where its segment of the bar begins and how long it is, in percent."""
-    numbers = {
-        "passed": counts.passed,
-        "failed": counts.failed,
-        "errored": counts.errored,
-        "skipped": counts.skipped,
-        "pending": counts.pending,
-    }
     segments, start = [], 0.0
-    for verdict, count in numbers.items():
+    for verdict in ("passed", "failed", "errored", "skipped", "pending"):
+        count = getattr(counts, verdict)
         length = 100 * count / counts.total if counts.total else 0.0
         segments.append((verdict, count, round(start, 3), round(length, 3)))
         start += length

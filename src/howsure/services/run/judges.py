@@ -163,11 +163,7 @@ class PanelJudgeSource:
 
 @asynccontextmanager
 async def open_models(
-    work: Workspace,
-    request: RunRequest,
-    *,
-    before: ModelSpending | None = None,
-    shared: SharedAccess | None = None,
+    work: Workspace, request: RunRequest, *, before: ModelSpending | None = None, shared: SharedAccess | None = None
 ) -> AsyncIterator[OpenModels]:
     """The models that a request names. Connections are open inside this block only."""
     if request.budget:

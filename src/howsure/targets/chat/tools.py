@@ -237,9 +237,7 @@ def tool_offer(
             Tool(name=each.name, description=each.description, parameters=each.parameters) for each in block.tools
         )
     return ToolOffer(
-        tools=tools,
-        backend=backend if functions is not None or scripts else None,
-        rounds=block.max_tool_rounds,
+        tools=tools, backend=backend if functions is not None or scripts else None, rounds=block.max_tool_rounds
     )
 
 

@@ -165,9 +165,8 @@ class ResponseReader:
         except BotError as error:
             raise TargetFailed(self._secrets.clean(f"{response.summary}, and {error}")) from None
         except (UnreadableAnswer, PathNotFound) as error:
-            message = (
-                f"{response.summary}, and that is no answer: {error}; the body: {quote_body(body, QUOTED) or '(empty)'}"
-            )
+            shown = quote_body(body, QUOTED) or "(empty)"
+            message = f"{response.summary}, and that is no answer: {error}; the body: {shown}"
             raise TargetFailed(self._secrets.clean(message)) from error
 
     def check(self, response: BotResponse) -> None:
