@@ -44,7 +44,7 @@ test-service: setup  ## kill the service and its workers, restart the database u
 	$(BIN)/python -m pytest -n 2 -q tests/service
 
 test-net: setup  ## every option and key through the installed command
-	NET=installed $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/net
+	NET=installed $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q tests/net/test_rows.py
 
 test-thorough: setup  ## what takes minutes: do intervals hold what they promise, does the API what it says?
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m thorough

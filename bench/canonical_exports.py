@@ -4,6 +4,7 @@ the answers of a bot that repeats the question.
 
     python bench/canonical_exports.py make FOLDER --shared ../shared    with the edition of this environment
     python bench/canonical_exports.py compare FIRST SECOND
+    python bench/canonical_exports.py verdicts FIRST SECOND             every verdict that is another
 
 `--package NAME` makes those of an edition that has another name; `compare --rename OLD=NEW` reads its outputs with the
 new name.
@@ -127,6 +128,34 @@ def compare(first: Path, second: Path, rename: str) -> int:
     return bool(unlike)
 
 
+def verdicts(first: Path, second: Path) -> int:
+    indexes: list[dict[str, Any]] = [json.loads((each / "index.json").read_text()) for each in (first, second)]
+    results = changed = 0
+    for name in sorted({*indexes[0]} & {*indexes[1]}):
+        before, after = (
+            _results((folder / index[name]).read_bytes())
+            for folder, index in zip((first, second), indexes, strict=True)
+        )
+        for attempt in before.keys() & after.keys():
+            results += 1
+            old, new = before[attempt], after[attempt]
+            if old["verdict"] != new["verdict"]:
+                changed += 1
+                print(f"{name} {attempt[0]}: {old['verdict']} → {new['verdict']}: {'; '.join(new['reasons'][:1])}")
+    print(f"{results:,} results in both; {changed:,} have another verdict")
+    return bool(changed)
+
+
+def _results(content: bytes) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """The results of an export by case, candidate and repeat; none where it is not the export of a run."""
+    try:
+        lines = [json.loads(line) for line in content.splitlines()]
+    except ValueError:
+        return {}
+    own = [line for line in lines if isinstance(line, dict) and "verdict" in line and "case_id" in line]
+    return {(line["case_id"], line.get("candidate"), line.get("repeat")): line for line in own}
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(dest="verb", required=True)
@@ -138,8 +167,13 @@ if __name__ == "__main__":
     comparing.add_argument("first", type=Path)
     comparing.add_argument("second", type=Path)
     comparing.add_argument("--rename", default="", metavar="OLD=NEW")
+    looking = verbs.add_parser("verdicts")
+    looking.add_argument("first", type=Path)
+    looking.add_argument("second", type=Path)
     given = parser.parse_args()
     if given.verb == "make":
         make(given.folder, given.package, given.shared)
+    elif given.verb == "verdicts":
+        sys.exit(verdicts(given.first, given.second))
     else:
         sys.exit(compare(given.first, given.second, given.rename))

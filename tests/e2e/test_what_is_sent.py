@@ -4,6 +4,7 @@ documents that cannot be shown are named before the run, on the case and in the 
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 import time
@@ -67,7 +68,7 @@ def settings(folder: Path, text: str) -> None:
     (folder / "howsure.yaml").write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("target", ["function:bot.py:answer", f"command:{sys.executable} program.py"])
+@pytest.mark.parametrize("target", ["function:bot.py:answer", f"command:{shlex.quote(sys.executable)} program.py"])
 def test_every_target_is_told_choices_context_and_documents(howsure: Howsure, dataset: Path, target: str) -> None:
     done = howsure("run", dataset, "--target", target, "--json")
     assert done.code == 0, done.err

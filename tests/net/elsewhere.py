@@ -7,7 +7,7 @@ UNIT = "tests/unit/targets"
 ELSEWHERE: dict[str, str] = {
     "run --watch": "tests/e2e/test_watch.py",
     "show --plain": "tests/e2e/test_show_browser.py",
-    "ci --key": "tests/unit/services/ci/test_forges.py key",
+    "ci --key": "tests/unit/services/ci/test_forges.py another job",
     "serve --workers": "tests/service/battered.py",
     "serve --require-keys": "tests/unit/cli/test_option_words.py",
     "targets.*[http].connect_tries": f"{UNIT}/http/test_target.py",

@@ -1,5 +1,6 @@
 """Takes mends of issue 17 back, one at a time, in a copy of the source, and shows which rows of the net notice:
-`PYTHONPATH=tests python -m net.revert`. Ends with 1 where one is taken back and no row turns red."""
+`PYTHONPATH=tests python -m net.revert [WORD]`, for all or for those that have the word in them. Ends with 1 where one
+is taken back and no row turns red."""
 
 from __future__ import annotations
 
@@ -98,7 +99,7 @@ REVERTS = [
     Revert(
         "a conversation that the simulator spoiled is errored",
         "engine/attempt.py",
-        "if spoiled := spoiled_fault(transcript):",
+        "if transcript.simulation and (spoiled := spoiled_fault(transcript)):",
         "if spoiled := None:",
     ),
     Revert(
@@ -145,10 +146,11 @@ def red_rows(source: Path) -> list[str]:
     return found
 
 
-def main() -> int:
+def main(word: str = "") -> int:
+    chosen = [revert for revert in REVERTS if word in revert.mend]
     unnoticed = 0
     with tempfile.TemporaryDirectory() as place:
-        for number, revert in enumerate([None, *REVERTS]):
+        for number, revert in enumerate([None, *chosen]):
             source = Path(place) / str(number) / "src"
             shutil.copytree(SOURCE, source)
             if revert is not None:
@@ -161,9 +163,9 @@ def main() -> int:
             for row in red:
                 print(f"         {row}")
             unnoticed += (not red) if revert else bool(red)
-    print(f"{len(REVERTS)} mends were taken back, {unnoticed} without notice")
+    print(f"{len(chosen)} mends were taken back, {unnoticed} without notice")
     return 1 if unnoticed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:2]))

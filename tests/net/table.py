@@ -11,6 +11,7 @@ from net import (
     table_mends,
     table_run,
     table_targets,
+    table_values,
 )
 
 TABLES = (
@@ -21,6 +22,7 @@ TABLES = (
     table_judge,
     table_arguments,
     table_mends,
+    table_values,
     table_common,
 )
 ROWS = [row for table in TABLES for row in table.ROWS]

@@ -123,7 +123,7 @@ def show_progress(*, quiet: bool) -> Iterator[ProgressFactory]:
             print_warnings(handle.plan.warnings)
             if not quiet:
                 judge = run.pins.request.judge or "none: judged grades will say so"
-                target = run.pins.request.target_text
+                target = run.pins.target_text
                 say(f"run {run.id[:8]} {run.name!r}: {run.counts.total:,} attempts; target {target}")
                 say(f"judge: {judge}")
             return stack.enter_context(progress(run.counts.total, handle.done, quiet=quiet))

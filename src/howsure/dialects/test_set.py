@@ -60,6 +60,7 @@ from howsure.model.expectation import (
 
 SINGLE_TURN, SCENARIO = "single_turn", "scenario"
 REFERENCE = "reference_data"
+NO_REFERENCE = read_reference({})
 """The key, in `expected`, of what golden questions expect too."""
 HEADER = "test_set"
 """The metadata key with what the file says about the whole test set."""
@@ -322,7 +323,7 @@ def _case(entry: Json, header: Json, unknown: Json) -> Case:
     if unused:
         metadata["inputs"] = unused
     expected = entry.get("expected", {})
-    reference = read_reference(expected.get(REFERENCE, {}))
+    reference = read_reference(expected[REFERENCE]) if REFERENCE in expected else NO_REFERENCE
     if reference.custom:
         metadata[REFERENCE] = reference.custom
     unknown = unknown | {f"/expected{pointer}": value for pointer, value in reference.unknown.items()}

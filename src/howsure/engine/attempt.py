@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from howsure.engine.candidates import CandidateRepeat, Rules
+from howsure.engine.candidates import CandidateRepeat, Grading, Rules, grade
 from howsure.engine.converse import converse
-from howsure.engine.grade import Grading, grade
 from howsure.errors import BudgetReached, CaseFailure, PolicyFailed, TargetFailed, boundary
 from howsure.model.case import Case
 from howsure.model.result import BUDGET, Failure, Result
@@ -29,7 +28,7 @@ async def attempt(case: Case, candidate: CandidateRepeat, rules: Rules) -> Resul
         # Not tried, or not to its end: the run can be resumed with more.
         return candidate.result(case, Decision(verdict=Verdict.SKIPPED, reasons=(f"{BUDGET}: {reached}",), grades=()))
     decision, broken = decide(case, grading, rules)
-    if spoiled := spoiled_fault(transcript):
+    if transcript.simulation and (spoiled := spoiled_fault(transcript)):
         # The conversation says nothing about the agent, whatever the grades are.
         decision = Decision(verdict=Verdict.ERRORED, reasons=(spoiled.reason,), grades=decision.grades)
     return candidate.result(case, decision, conversation.timed, (*grading.failures, *broken), grading.unchecked)

@@ -126,10 +126,11 @@ WORDLIKE = frozenset("aieyouàèéóиавскуояо")
 LETTER = r"0-9A-Za-z_\u00C0-\u024F\u0370-\u03FF\u0400-\u052F"
 # All quantifiers are possessive: a long run of stars or spaces is read once, not once for each way to split it.
 OPENERS = (
-    r"[\s*_`\"'“”‘’„«»\[({<$#>|~•→⇒=]*+(?:[-–—]+[>\s]\s*+)?+"
-    r"(?:\\(?:text|mathrm|mathbf|textbf|boxed)\{|\\[(\[])?+[\s*_`\"'“(]*+"
+    r"[\s*_`\"'“”‘’„«»\[({<$#>|~•→⇒=]*+(?>(?:[-–—]+[>\s]\s*+)?)"
+    r"(?>(?:\\(?:text|mathrm|mathbf|textbf|boxed)\{|\\[(\[])?)[\s*_`\"'“(]*+"
 )
-CLOSERS = r"(?:[*_`\"”“»)\]}>$|~]|['’](?![^\W\d_]))*+"
+# An atomic group and not a possessive one: before Python 3.11.5 a possessive group matches what it should not.
+CLOSERS = r"(?>(?:[*_`\"”“»)\]}>$|~]|['’](?![^\W\d_]))*)"
 
 
 class IdPatterns(Struct, frozen=True):
@@ -162,8 +163,8 @@ def _separator_pattern(ids: tuple[str, ...]) -> re.Pattern[str]:
     taken = {each.casefold() for each in ids}
     ands, ors = ("|".join(re.escape(word) for word in kind if word not in taken) for kind in (AND, OR))
     return re.compile(
-        rf"\s*+(?:[,;]?+\s*+(?P<or>(?:{ors})(?!\w)|/)|[,;&+、]\s*+(?:(?:{ands})(?!\w))?+|(?:{ands})(?!\w)|(?<=[)\]])(?=[(\[]))\s*+"
-        rf"(?:{OPTION}\s++)?+{OPENERS}",
+        rf"\s*+(?:[,;]?+\s*+(?P<or>(?:{ors})(?!\w)|/)|[,;&+、]\s*+(?>(?:(?:{ands})(?!\w))?)|(?:{ands})(?!\w)|(?<=[)\]])(?=[(\[]))\s*+"
+        rf"(?>(?:{OPTION}\s++)?){OPENERS}",
         re.IGNORECASE,
     )
 
@@ -195,11 +196,11 @@ _PART_OF_A_WORD = re.compile(r"[.,]\d|[-–'’][^\W\d_]|\s?[%°?]|[+#]")
 _STOP = re.compile(r"\s*+(?:$|[.,:;!)\]}—–\"'”(\[<|\\。]|-[\s>])|[ \t]*+\n")
 _BECAUSE = re.compile(rf"\s++(?:{BECAUSE})(?!\w)", re.IGNORECASE)
 # "Correct: B" above "Incorrect: A, C" does not rule B out; "B:" above "wrong" does.
-_NEGATED = re.compile(rf"(?:[^\S\n]|[:–—-]|(?<=:)\n)*+{NEGATED}", re.IGNORECASE)
-_LEAD = re.compile(rf"{OPENERS}{LEAD}(?P<option>{OPTION}\s++)?+{OPENERS}", re.IGNORECASE)
+_NEGATED = re.compile(rf"(?>(?:[^\S\n]|[:–—-]|(?<=:)\n)*){NEGATED}", re.IGNORECASE)
+_LEAD = re.compile(rf"{OPENERS}{LEAD}(?>(?P<option>{OPTION}\s++)?){OPENERS}", re.IGNORECASE)
 _ADDS_CHOICE = re.compile(FURTHER, re.IGNORECASE)
 _LONE_TOKEN = re.compile(rf"(?P<token>[A-Za-z]|\d{{1,3}})(?![{LETTER}]){CLOSERS}\s*+(?:$|[.,:;)])")
-_LABEL = re.compile(rf"[ \t*_`>#•-]*+(?:{OPTION}[ \t]++)?+[ \t*_`(\[]*+", re.IGNORECASE)
+_LABEL = re.compile(rf"[ \t*_`>#•-]*+(?>(?:{OPTION}[ \t]++)?)[ \t*_`(\[]*+", re.IGNORECASE)
 _AFTER_LABEL = re.compile(r"[*_`)\]]*[.):]")
 _HESITATES = re.compile(r"\s*+[,;]?+\s*+(?:or|oder|lub|eller|или|maybe|perhaps|vielleicht)(?!\w)", re.IGNORECASE)
 _DOUBTS = re.compile(

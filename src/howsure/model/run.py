@@ -41,6 +41,11 @@ class DatasetPin(Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: int | None = None
 
 
+def targets_of(request: RunRequest) -> tuple[str, ...]:
+    """Every target: where there are several, each is a candidate."""
+    return (request.target,) if isinstance(request.target, str) else request.target
+
+
 class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that made the run: what was compared can be compared again, or is flagged when it is unlike.
 
@@ -74,6 +79,10 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     settings: dict[str, Any] = field(default_factory=dict)
     models: dict[str, str] = field(default_factory=dict)
     howsure_version: str = ""
+
+    @property
+    def target_text(self) -> str:
+        return ", ".join(targets_of(self.request))
 
     @property
     def agent_key(self) -> str:

@@ -56,15 +56,6 @@ class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
 
     @property
-    def targets(self) -> tuple[str, ...]:
-        """Every target: where there are several, each is a candidate."""
-        return (self.target,) if isinstance(self.target, str) else self.target
-
-    @property
-    def target_text(self) -> str:
-        return ", ".join(self.targets)
-
-    @property
     def changes_graders(self) -> bool:
         """Whether `graders` are `+added` to the usual ones and `-taken` from them; else they are the only ones."""
         return any(name[:1] in ("+", "-") for name in self.graders or ())

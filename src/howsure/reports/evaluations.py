@@ -112,7 +112,7 @@ def _shaping(pins: Pins) -> dict[str, Any]:
     """What was asked for, and shaped the run."""
     request = pins.request
     return {
-        "target": request.target_text,
+        "target": pins.target_text,
         "simulator": request.simulator or None,
         "judge": request.judge or None,
         "profile": request.profile or None,

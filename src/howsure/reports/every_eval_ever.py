@@ -359,7 +359,7 @@ def dataset_name(run: Run) -> str:
 
 def model_info(run: Run, candidate: str) -> dict[str, Any]:
     """The agent's model where the run knows it, else the name of the candidate or of the target."""
-    agent, target = run.pins.agent, run.pins.request.target_text
+    agent, target = run.pins.agent, run.pins.target_text
     details = {"target": target, **({"agent": agent.name, "agent_id": agent.id} if agent else {})}
     candidate = run.pins.models.get(candidate) or candidate
     spec = candidate or (agent.name if agent else "unknown" if target == RECORDED else target.removeprefix("chat:"))

@@ -31,7 +31,7 @@ def notebook_html(summary: Summary, results: Sequence[Result]) -> str:
     run = summary.run
     blocks = [
         f"<p><strong>{_text(run.name or 'run')}</strong> <code>{_text(run.id[:8])}</code>",
-        f"<br>{_text(run_sentence(summary))}<br><small>target {_text(run.pins.request.target_text)}, ",
+        f"<br>{_text(run_sentence(summary))}<br><small>target {_text(run.pins.target_text)}, ",
         f"judge {_text(run.pins.request.judge or 'none')}</small></p>",
         *(f"<p>{_text(each)}</p>" for each in (run_warning(summary), *run_notes(summary)) if each),
     ]

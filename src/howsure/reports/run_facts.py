@@ -78,7 +78,7 @@ def run_facts(run: Run) -> list[tuple[str, str]]:
     facts = [
         ("dataset", ", ".join(dataset_names(pins))),
         ("criteria", f"pooled from {PurePath(pins.criteria_from.path).name}" if pins.criteria_from else ""),
-        ("target", pins.request.target_text),
+        ("target", pins.target_text),
         ("agent", pins.agent.name if pins.agent else ""),
         ("user", f"simulated: {pins.request.simulator}{again}" if pins.request.simulator else ""),
         ("judge", judge_name(pins)),

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.result import Result
 from howsure.model.run import Run, RunState
-from howsure.store.database import Database, fetch_rows
+from howsure.store.database import Database, fetch_rows, read_tuples
 from howsure.store.leases import lease_is_stale
 from howsure.store.pages import newest_first, visible
 from howsure.store.result_lists import (
@@ -29,7 +29,7 @@ from howsure.store.result_lists import (
     tag_texts,
 )
 from howsure.store.results import load, page
-from howsure.store.run_columns import count_case_tags, read_tuples
+from howsure.store.run_columns import count_case_tags
 from howsure.store.runs import STATES, load_runs
 from howsure.store.schema import results, runs, scores
 from howsure.store.summaries import FailureCount, SummaryCounts, count_failures, stored_counts

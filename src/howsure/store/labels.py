@@ -12,9 +12,8 @@ from sqlalchemy import Connection, Select, bindparam, delete, func, select
 from howsure.errors import InputError, NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.label import HumanLabel, Opinion
-from howsure.store.database import Database, insert, not_idempotent
+from howsure.store.database import Database, insert, not_idempotent, read_tuples
 from howsure.store.pages import is_number, read_cursor, visible
-from howsure.store.run_columns import read_tuples
 from howsure.store.schema import as_text, labels
 
 KEY = ("run_id", "position", "grader", "part_id", "labeler")

@@ -31,7 +31,8 @@ from sqlalchemy import (
 from sqlalchemy import Text as TextType
 
 from howsure.store.codecs import tag_lines
-from howsure.store.run_columns import read_case_previews, read_tuples
+from howsure.store.database import read_tuples
+from howsure.store.run_columns import read_case_previews
 from howsure.store.schema import cases, results, scores
 
 BAD_OUTCOMES = ("failed", "error")

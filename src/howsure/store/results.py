@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
-from sqlalchemy import Connection, Select, and_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, select
 
 from howsure.errors import Conflict, NotFound
 from howsure.model.case import Case
@@ -16,8 +16,8 @@ from howsure.model.result import Result
 from howsure.model.score import Grade
 from howsure.model.transcript import Usage
 from howsure.model.verdict import Verdict
-from howsure.store.codecs import decode_case, decode_grades, decode_result, transcript_of
-from howsure.store.run_columns import read_tuples
+from howsure.store.codecs import decode_case, decode_grades, decode_result, encode_tags, transcript_of
+from howsure.store.database import read_tuples
 from howsure.store.schema import cases, results, scores
 
 CHUNK = 500
@@ -225,3 +225,19 @@ def read_part_grades(connection: Connection, run_id: str, ids: Sequence[str]) ->
     wanted = select(columns.position, columns.candidate, columns.part_id, columns.outcome)
     wanted = wanted.where(columns.run_id == run_id, columns.part_id.in_(ids))
     return [PartGrade(*each) for each in connection.execute(wanted.order_by(columns.position, columns.ordinal))]
+
+
+def read_faces(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> dict[str, bytes]:
+    """The tags and labels of every case, or of those that `among` chooses, as they are stored, in the order of the
+    plan."""
+    statement = select(cases.c.case_id, cases.c.face).where(cases.c.run_id == run_id, *among).order_by(cases.c.position)
+    found = read_tuples(connection, statement)
+    older = _older_faces(connection, run_id) if any(body is None for _, body in found) else {}
+    return {case_id: older[case_id] if body is None else bytes(body) for case_id, body in found}
+
+
+def _older_faces(connection: Connection, run_id: str) -> dict[str, bytes]:
+    """Of cases that were written before tags had a column: from their bodies."""
+    statement = select(cases.c.format, cases.c.body).where(cases.c.run_id == run_id, cases.c.face.is_(None))
+    older = (decode_case(version, body) for version, body in read_tuples(connection, statement))
+    return {each.id: encode_tags(each) for each in older}

@@ -10,12 +10,14 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
-from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
 from howsure.model.case import Case
 from howsure.model.score import UNIT, Direction, Scale
 from howsure.model.verdict import Verdict
-from howsure.store.codecs import CaseTags, decode_case, decode_tags, encode_tags
+from howsure.store.codecs import CaseTags, decode_case, decode_tags
+from howsure.store.database import read_tuples
+from howsure.store.results import read_faces
 from howsure.store.schema import cases, results, scores
 
 RULES = "rubric"
@@ -86,13 +88,6 @@ class _CaseContent(Struct, frozen=True):
 
 
 _decode_content = msgspec.json.Decoder(_CaseContent).decode
-
-
-def read_tuples(connection: Connection, statement: Select[Any]) -> list[tuple[Any, ...]]:
-    """As the driver gives them: for hundreds of thousands, making SQLAlchemy's own of them costs more than reading."""
-    with connection.execute(statement) as found:
-        assert found.cursor is not None
-        return list(found.cursor.fetchall())
 
 
 def read_attempts(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> AttemptColumns:
@@ -234,18 +229,6 @@ def changed_cases(connection: Connection, first: str, second: str) -> list[tuple
     ]
 
 
-_decode_preview = msgspec.json.Decoder(CasePreview).decode
-
-
-def read_faces(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> dict[str, bytes]:
-    """The tags and labels of every case, or of those that `among` chooses, as they are stored, in the order of the
-    plan."""
-    statement = select(cases.c.case_id, cases.c.face).where(cases.c.run_id == run_id, *among).order_by(cases.c.position)
-    found = read_tuples(connection, statement)
-    older = _older_faces(connection, run_id) if any(body is None for _, body in found) else {}
-    return {case_id: older[case_id] if body is None else bytes(body) for case_id, body in found}
-
-
 def read_case_previews(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> list[CasePreview]:
     """The same, as what a case can be sliced by."""
     faces = read_faces(connection, run_id, *among)
@@ -258,13 +241,6 @@ def count_case_tags(connection: Connection, run_id: str) -> list[tuple[CaseTags,
     """The tags and labels that cases have, and how many cases have just these, in the order of the plan."""
     found = Counter(read_faces(connection, run_id).values())
     return [(decode_tags(face), number) for face, number in found.items()]
-
-
-def _older_faces(connection: Connection, run_id: str) -> dict[str, bytes]:
-    """Of cases that were written before tags had a column: from their bodies."""
-    statement = select(cases.c.body).where(cases.c.run_id == run_id, cases.c.face.is_(None))
-    older = (_decode_preview(body) for (body,) in read_tuples(connection, statement))
-    return {each.id: encode_tags(CaseTags(each.tags, each.labels)) for each in older}
 
 
 class SharedCases(Struct, frozen=True, kw_only=True):

@@ -42,8 +42,15 @@ from howsure.store.run_columns import (
     read_shared_cases,
 )
 from howsure.store.runs import find_earlier
-from howsure.store.slices import count_slices
-from howsure.store.summaries import SummaryCounts, count_run, make_summary, read_summary, store_counts, stored_counts
+from howsure.store.summaries import (
+    SummaryCounts,
+    count_run,
+    count_slices,
+    make_summary,
+    read_summary,
+    store_counts,
+    stored_counts,
+)
 from howsure.store.upgrades import open_database
 
 LIVE = (RunState.PENDING, RunState.RUNNING)

@@ -187,5 +187,5 @@ def _target(first: Pins, second: Pins) -> Mismatch | None:
     same = (first.request.target, first.target_sha256, ours) == (second.request.target, second.target_sha256, theirs)
     if same and first.agent == second.agent:
         return None
-    text = f"{first.request.target_text} and {second.request.target_text}"
+    text = f"{first.target_text} and {second.target_text}"
     return Mismatch(what=PinKind.TARGET, bearing=MismatchEffect.EXPECTED, said=text)

@@ -81,7 +81,7 @@ def rule_spending(condition: SpendingLimit, evidence: Evidence) -> GateRuling:
     answering = list(evidence.candidates(GateScope()))
     if condition.source is SpendingSource.ALL:
         # The run itself pays for the models under test. Runs of older versions do not name these.
-        old = not pins.models and pins.request.target_text.partition(":")[0] == CHAT
+        old = not pins.models and pins.target_text.partition(":")[0] == CHAT
         answering = [] if old else [name for name in answering if name not in pins.models]
     if condition.source is not SpendingSource.RUN and answering:
         # What each answer took, and how many do not say.

@@ -14,7 +14,7 @@ from howsure.errors import ConfigInvalid, NotFound, PlanRefused
 from howsure.llm.budget import parse_budget
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind
-from howsure.model.run import Run
+from howsure.model.run import Run, targets_of
 from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest
 from howsure.policies.gate_expressions import read_gates
 from howsure.policies.gates import NoRegression
@@ -106,7 +106,7 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
         criteria_from=str(reference_to(source)) if conversations else "",
         rubric=str(reference_to(rubric)) if rubric else "",
         agent=str(reference_to(agent)) if agent else "",
-        target="" if answered else allowed_target(host, request.target_text, agent_id),
+        target="" if answered else allowed_target(host, ", ".join(targets_of(request)), agent_id),
         judge=allowed_judge(host, request.judge),
         simulator=allowed_simulator(host, request.simulator),
         graders=graders or None,

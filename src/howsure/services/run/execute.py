@@ -118,7 +118,7 @@ def check_unchanged(run: Run, pins: Pins) -> None:
     brought = set(run.pins.plugins) ^ set(pins.plugins)
     changed += sorted({f"{each.rsplit(' ', 1)[0]} has changed, or is not there" for each in brought})
     if run.pins.target_sha256 != pins.target_sha256:
-        changed.append(f"how the target {run.pins.request.target_text} is asked has changed")
+        changed.append(f"how the target {run.pins.target_text} is asked has changed")
     if run.pins.simulator_sha256 != pins.simulator_sha256:
         changed.append(f"the simulated user {run.pins.request.simulator} has changed")
     if run.pins.policy_sha256 != pins.policy_sha256:

@@ -23,7 +23,7 @@ from howsure.llm.client import ClientOptions, LimiterFactory, ModelClient
 from howsure.llm.costs import known_prices
 from howsure.llm.retry import RetryPolicy
 from howsure.model.run import ModelSpending
-from howsure.model.run_request import DEFAULT_CONCURRENCY, RunRequest
+from howsure.model.run_request import DEFAULT_CONCURRENCY, OFFLINE, RunRequest
 from howsure.services.workspace import Workspace
 from howsure.store.reply_cache import ReplyCache
 
@@ -117,7 +117,9 @@ async def open_model_access(
 
 
 def open_documents(work: Workspace, request: RunRequest) -> Documents:
-    """The documents of the cases: they lie beside the datasets."""
+    """The documents of the cases: they lie beside the datasets. Where no model is asked, nobody is shown any."""
+    if request.judge in ("", OFFLINE) and request.target in ("", RECORDED):
+        return NO_DOCUMENTS
     settings = work.settings
     folders = [Path(path) if Path(path).is_dir() else Path(path).parent for path in request.datasets]
     return Documents(

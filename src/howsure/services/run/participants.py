@@ -19,6 +19,7 @@ from howsure.model.case import Case, Scenario, user_turns
 from howsure.model.expectation import CorrectChoice
 from howsure.model.flag import Flag
 from howsure.model.llm_settings import CallSettings
+from howsure.model.run import targets_of
 from howsure.model.run_request import OFFLINE, RunRequest
 from howsure.model.transcript import Transcript
 from howsure.services.files import fingerprint
@@ -100,7 +101,7 @@ def resolve_candidates(request: RunRequest, work: Workspace, recorded: tuple[str
     """The candidates of a run. Every `--target` is one, under the name of its block or as it is written; one target
     alone needs no name. A chat target without a model stands for the candidates that `--candidate` names, else for
     those of the settings; recorded answers stand for those who gave them."""
-    written = request.targets or ("",)
+    written = targets_of(request) or ("",)
     specs = {spec: parse_target(spec, work.kit, work.settings.targets) for spec in written}
     if len(specs) < len(written):
         raise PlanRefused(f"--target {next(spec for spec in specs if written.count(spec) > 1)} is named twice")
@@ -276,7 +277,7 @@ class Participants:
         )
         made = kit.targets[spec.kind] if spec.kind in kit.targets else kit.kinds[spec.kind].make(request)
         # One name alone is what the target is called in this run.
-        several = len(self._request.targets) == 1 < len(self._request.candidates)
+        several = len(targets_of(self._request)) == 1 < len(self._request.candidates)
         if several and not spec.replay and not getattr(made, "takes_candidate", False):
             raise PlanRefused(
                 f"--candidate {candidate.name}: the target {spec.name} is never told which candidate it is, so all"

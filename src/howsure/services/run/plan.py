@@ -34,9 +34,8 @@ from howsure.policies.profiles import DEFAULT_PROFILE, builtin_profiles
 from howsure.services.files import fingerprint, stored_path
 from howsure.services.run.model_access import RECORDED, OpenModels
 from howsure.services.run.participants import Participants
-from howsure.services.run.plan_notes import PlanNotes
 from howsure.services.run.pooled_criteria import PooledCriteria
-from howsure.services.run.preflight import CaseSelection, CheckedDataset, CoverageCheck, preflight
+from howsure.services.run.preflight import CaseSelection, CheckedDataset, CoverageCheck, PlanNotes, preflight
 from howsure.services.run.recorded_answers import RecordedAnswers
 from howsure.services.workspace import Workspace
 from howsure.version import __version__

@@ -16,7 +16,7 @@ from howsure.dialects.datasets import digest
 from howsure.errors import Conflict, PlanRefused
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.result import Result
-from howsure.model.run import Pins, Run, RunState
+from howsure.model.run import Pins, Run, RunState, targets_of
 from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
@@ -217,7 +217,7 @@ async def replan(
     cases = pinned_cases(run.pins, request, work.kit, known_cases) if known_cases else None
     # A run that somebody asked the service for may reach the allowed hosts only.
     queued = await store.queue.job(run.id) is not None
-    hosts, targets = work.settings.service.hosts, run.pins.request.targets
+    hosts, targets = work.settings.service.hosts, targets_of(run.pins.request)
     guard = guard_for(hosts, targets, work.settings.targets) if queued else None
     began = run.created_at
     plan = await asyncio.to_thread(

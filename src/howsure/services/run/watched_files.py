@@ -13,6 +13,7 @@ from msgspec import Struct
 from howsure.config import FILE
 from howsure.dialects.datasets import expand
 from howsure.errors import InputError, PlanRefused
+from howsure.model.run import targets_of
 from howsure.model.run_request import RUN_PREFIX, RunRequest
 from howsure.services.workspace import Workspace
 
@@ -60,7 +61,7 @@ def _others(work: Workspace, request: RunRequest) -> Iterator[Path]:
     yield from (Path(name) for name in given if name and not name.startswith(RUN_PREFIX))
     if request.judge.startswith(RECORDED):
         yield Path(request.judge.removeprefix(RECORDED))
-    for spec in (target.removeprefix("replay:") for target in request.targets):
+    for spec in (target.removeprefix("replay:") for target in targets_of(request)):
         block = settings.targets.get(spec)
         for text in [str(value) for value in block.values()] if block else [spec, spec.partition(":")[2]]:
             yield from _code(text, beside)

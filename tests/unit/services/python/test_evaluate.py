@@ -123,7 +123,7 @@ def test_objects_may_be_targets_graders_and_plugins() -> None:
     assert run.passed
     assert {each.name for each in run.summary.graders} == {"reference_answer", "short"}
     assert told == ["registered"]
-    assert run.summary.run.pins.request.target_text.endswith(".Bot")
+    assert run.summary.run.pins.target_text.endswith(".Bot")
     more = howsure.evaluate(SUMS, Bot(), graders=["-reference_answer", Short()])
     assert {each.name for each in more.summary.graders} == {each.name for each in run.summary.graders} - {
         "reference_answer"
