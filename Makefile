@@ -1,8 +1,8 @@
 # The verbs of this repository. Each installs what it needs into .venv from the hashed lock; nothing else is touched.
 PYTHON ?= python3
 BIN := .venv/bin
-# Some tests wait for something: one more at a time than there are cores. Each worker collects all tests for itself.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print(1 + (os.cpu_count() or 1))")
+# Some tests wait for something: two more at a time than there are cores. Each worker collects all tests for itself.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 + (os.cpu_count() or 1))")
 # Tests start hundreds of processes: each would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
