@@ -11,6 +11,7 @@ from howsure.main import GC_THRESHOLD
 
 ALL = (
     "reading",
+    "tables",
     "converting",
     "grading",
     "storing",
@@ -29,6 +30,7 @@ ALL = (
 )
 
 gc.set_threshold(*GC_THRESHOLD)
-for name in sys.argv[1:] or ALL:
+named = [name for name in sys.argv[1:] if not name.startswith("-") and not name.isdigit()]
+for name in named or ALL:
     print(f"\n## {name}")
     import_module(f"bench.{name}").main()

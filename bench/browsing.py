@@ -21,8 +21,7 @@ from msgspec.structs import replace
 
 from bench.browsing_stock import RULES, TESTS, big, demo, grow, workplace
 from howsure.main import GC_THRESHOLD
-from howsure.services.host.context import Host
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 from howsure.store.store import Store
 from howsure.web.app import create_pages
 from howsure.web.routes import ResultCache

@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from bench.browsing import PAGES, Place, of_the_big_one, wanted
 from bench.browsing_stock import workplace
-from howsure.services.host.context import Host
+from howsure.services.workspace import Host
 from howsure.web.app import create_pages
 
 MOST_MEGABYTES = 200

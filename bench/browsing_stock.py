@@ -15,24 +15,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.config import Settings
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.calibration import Calibration
 from howsure.model.document import DocumentKind
 from howsure.model.label import Opinion
 from howsure.model.result import Result
 from howsure.model.run import Counts, Run, RunState
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.demo import DEMOS, demo_folder, demo_request
 from howsure.services.host import documents
-from howsure.services.host.context import Host
 from howsure.services.host.keys import KeyRequest, make_key
 from howsure.services.host.labels import LabelInput, LabelQuestion, build_label, calibrate_run, grades_to_label
 from howsure.services.judge.judge_records import CALIBRATIONS
 from howsure.services.run.start import start
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
+from howsure.store.audit import AuditEntry
 from howsure.store.keys import KeyScope
-from howsure.store.logs import AuditEntry
 from howsure.store.store import Store
 
 RUNS = 1000

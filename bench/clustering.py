@@ -31,7 +31,7 @@ from msgspec import Struct
 from bench.end_to_end import case, quietly
 from howsure.main import GC_THRESHOLD
 from howsure.model.run_request import RunRequest
-from howsure.reports.canonical import canonical_line
+from howsure.reports.jsonl import canonical_line
 from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 

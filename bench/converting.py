@@ -15,9 +15,9 @@ from typing import Any
 
 from bench.reading import write_large
 from howsure.dialects.importers.base import ImportOptions
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.main import GC_THRESHOLD
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.convert.convert import ConversionReport, ConversionRequest, convert
 
 ROWS = 200_000

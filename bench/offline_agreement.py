@@ -22,19 +22,15 @@ from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import ReferenceAnswer
 from howsure.model.score import Part
 from howsure.model.transcript import Transcript
-from howsure.stats.agreement import cohen_kappa
-from howsure.stats.correlation import spearman
+from howsure.stats.agreement import cohen_kappa, spearman
 from howsure.stats.intervals import bootstrap_interval
 
 DATA = Path(os.environ.get("HOWSURE_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 JUDGE = OfflineJudge()
 PASSES = 0.7
 RATED = {
-    "CoherenceExplain": "coherence",
-    "FluencyExplain": "naturalness",
     "PerceivedIntelligenceExplain": "engagingness",
     "IntentResolutionExplain": "groundedness",
-    "RelevanceExplain": "overall",
     "HelpfulnessExplain": "overall",
     "TaskAdherenceExplain": "overall",
 }
@@ -180,7 +176,7 @@ def ratings() -> Iterator[MeasuredAgreement]:
             turns = [turn for turn in entry["source"].split("\n") if turn.strip()]
             view = opinion(grader, turns[-1], entry["system_output"], context=entry["context"])
             if view is not None:
-                pairs.append((weighed(view), entry["scores"][rated]))
+                pairs.append((view.value, entry["scores"][rated]))
         value = spearman([one for one, _ in pairs], [other for _, other in pairs]) or 0.0
         yield MeasuredAgreement(
             what=f"{grader} against rated {rated}",
@@ -210,18 +206,13 @@ def _preferred(grader: str, data: str, pairs: Sequence[tuple[str, str, str, int]
     points, decided = 0.0, 0
     for question, first, second, preferred in pairs:
         one, other = (opinion(grader, question, answer) for answer in (first, second))
-        values = [weighed(view) if view else 0.0 for view in (one, other)]
+        values = [view.value if view else 0.0 for view in (one, other)]
         decided += values[0] != values[1]
         points += 0.5 if values[0] == values[1] else float((values[0] > values[1]) is (preferred == 1))
     value = round(points / len(pairs), 3)
     return MeasuredAgreement(
         what=grader, data=data, kind=AgreementKind.PREFERENCE, n=len(pairs), decided=decided, value=value
     )
-
-
-def weighed(view: OfflineOpinion) -> float:
-    """The value before it is rounded to a whole number, where it was weighed."""
-    return float(view.details.get("weighed", view.value))
 
 
 def measured() -> Iterator[MeasuredAgreement]:

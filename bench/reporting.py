@@ -28,7 +28,7 @@ from howsure.model.run_request import RunRequest
 from howsure.model.score import Part, Score
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
 from howsure.model.verdict import Verdict
-from howsure.reports.html import write_html
+from howsure.reports.html.page import write_html
 from howsure.store.store import Store
 
 RUN = str(UUID(int=1))

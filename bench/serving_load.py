@@ -83,7 +83,7 @@ def service(folder: Path, database: str) -> Iterator[Process]:
     """`howsure serve` with one worker."""
     (folder / "serving_bot.py").write_text(BOT)
     (folder / "howsure.yaml").write_text(SETTINGS)
-    words = ("-m", "howsure", "serve", "--port", "0", "--workers", "1", "--database", database)
+    words = ("-m", "howsure", "serve", "--trust", "--port", "0", "--workers", "1", "--database", database)
     with (folder / "serve.log").open("wb") as log:
         process = subprocess.Popen([sys.executable, *words], cwd=folder, stderr=log, start_new_session=True)
     try:

@@ -54,6 +54,22 @@ QUESTION = {
     "choices": [{"id": "A", "text": "Thirty days"}, {"id": "B", "text": "A year"}],
     "correct_choice_ids": ["A"],
 }
+CHILD = """
+import atexit, json, sys, threading
+from pathlib import Path
+from bench.walks import Trace
+trace = Trace(Path({folder!r}))
+
+def begin(frame, event, _):
+    if frame.f_code.co_name == "serve_runs":
+        threading.setprofile(trace)
+        sys.setprofile(trace)
+
+sys.setprofile(begin)
+atexit.register(lambda: Path({told!r}).write_text(json.dumps(list(trace.calls))))
+"""
+"""What a process that the worker starts does first: it traces from where it serves runs, and writes the functions that
+were called when it ends."""
 ANSWER = {"example_id": "q1", "response_text": "Answer: A"}
 REPLY = {"reason": "it does", "evidence": [], "passed": True, "message": "Thank you.", "ending": "goal_reached"}
 
@@ -62,13 +78,14 @@ class Trace:
     """Counts the functions of one package that are called, in every thread."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = f"{folder}{os.sep}"
+        self.folder = str(folder)
         self.calls: Counter[tuple[str, str]] = Counter()
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
-        if event == "call" and code.co_filename.startswith(self._folder) and code.co_name not in IMPORTED:
-            self.calls[code.co_filename[len(self._folder) :], code.co_qualname] += 1
+        inside = event == "call" and code.co_filename.startswith(self.folder + os.sep)
+        if inside and code.co_name not in IMPORTED:
+            self.calls[os.path.relpath(code.co_filename, self.folder), code.co_qualname] += 1
 
     @property
     def files(self) -> list[str]:
@@ -152,7 +169,8 @@ def call(url: str, body: Any = None) -> Any:
 
 
 def worker(package: str) -> Trace:
-    """The service takes the request; a worker in this process carries out the run."""
+    """The service takes the request; a worker in this process has the run carried out, in a process of its own where
+    the edition does so: both are one walk."""
     with bot() as port:
         target = f"targets: {{bot: {{kind: http, url: 'http://127.0.0.1:{port}/chat'}}}}\nservice: {{target: bot}}\n"
         Path(f"{package}.yaml").write_text(target)
@@ -166,12 +184,28 @@ def worker(package: str) -> Trace:
             run_id = call(f"{api}/runs", {"test_set_id": made["test_set_id"]})["run_id"]
             ended = threading.Thread(target=stop_at_end, args=(f"{api}/runs/{run_id}",), daemon=True)
             ended.start()
-            with tracing(package) as trace:
+            with tracing(package) as trace, traced_child(trace):
                 command(package, "worker")
         finally:
             service.terminate()
             service.wait(10)
     return trace
+
+
+@contextmanager
+def traced_child(trace: Trace) -> Iterator[None]:
+    """What the processes started inside call counts too; `sitecustomize` is imported by Python when it starts."""
+    before, told = os.environ.get("PYTHONPATH"), Path("called.json").absolute()
+    with TemporaryDirectory() as folder:
+        Path(folder, "sitecustomize.py").write_text(CHILD.format(folder=trace.folder, told=str(told)))
+        os.environ["PYTHONPATH"] = os.pathsep.join((folder, str(Path(__file__).parents[1])))
+        try:
+            yield
+        finally:
+            os.environ.pop("PYTHONPATH")
+            os.environ |= {} if before is None else {"PYTHONPATH": before}
+    if told.exists():
+        trace.calls.update((file, function) for file, function in json.loads(told.read_text()))
 
 
 def wait_for(attempt: Callable[[], Any]) -> None:

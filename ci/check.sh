@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What the GitHub Action and the GitLab template run: the settings in HOWSURE_… as the words of `howsure ci`. Lists have one
-# entry a line. The exit code is that of `howsure ci`.
+# entry a line. The exit code is that of `howsure ci`. It runs the code of the change: no token belongs into its environment.
 set -euo pipefail
 
 words=()
@@ -19,13 +19,11 @@ each() { # each OPTION TEXT: OPTION and every line of TEXT; with no OPTION, the 
 each "--gate" "${HOWSURE_GATES:-}"
 each "--base" "${HOWSURE_BASE:-}"
 each "--base-run" "${HOWSURE_BASE_RUN:-}"
-each "--key" "${HOWSURE_KEY:-}"
 case "${HOWSURE_INCONCLUSIVE:-fail}" in
   fail) ;;
   pass) words+=("--inconclusive-ok") ;;
   *) echo "inconclusive: expected fail or pass, found ${HOWSURE_INCONCLUSIVE}" >&2; exit 2 ;;
 esac
-[[ "${HOWSURE_COMMENT:-true}" == "true" ]] && words+=("--post")
 words+=("--")
 each "" "${HOWSURE_DATASETS:?datasets: name one or more}"
 each "" "${HOWSURE_RUN_OPTIONS:-}"

@@ -12,6 +12,9 @@ import pytest
 import postgres
 
 KINDS = ("sqlite", "postgresql")
+IN_TURN = ("sqlite", pytest.param("postgresql", marks=pytest.mark.thorough))
+"""For what is above the store: `make test` has a file, `make test-thorough` the server. The store itself is always
+tested on both."""
 
 
 @contextmanager
@@ -27,7 +30,7 @@ def a_database(kind: str, folder: Path, make: Callable[[], str] = postgres.new_s
     postgres.drop_database(url)
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=IN_TURN)
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     with a_database(request.param, tmp_path) as where:
         yield where

@@ -1,6 +1,7 @@
 """Text that means something to whoever shows it: HTML, scripts, formulas, terminal escapes, direction marks, Markdown,
 XML. `hostile_results` plants one such text in every field of a Result that may hold foreign words, `hostile_summary` in
-every field of a Run. What a report writes of them must be inert."""
+every field of a Run. What a report writes of them must be inert. What a
+Result is found by has no NUL: it is refused there."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from howsure.model.score import LIKERT, Grade, Part, Score, Unscored, UnscoredRe
 from howsure.model.simulation import Ending, Fault, MistakeKind, Party, Simulation, UserMistake
 from howsure.model.summary import GateOutcome, GateRuling, Summary
 from howsure.model.transcript import Message, Role, Tool, ToolCall, ToolResult, Transcript, Usage
-from howsure.model.verdict import Verdict
+from howsure.model.verdict import DECIDED, Verdict
 from unit.reports.northwind import MOMENT, summary_of
 
 HTML = (
@@ -78,12 +79,17 @@ XML = (
 HOSTILE: tuple[str, ...] = (*HTML, *FORMULAS, *TERMINAL, *DIRECTION, *MARKDOWN, *XML)
 
 
+def without_nul(text: str) -> str:
+    """As an id or a name may be: no store takes NUL in them."""
+    return text.replace("\0", "")
+
+
 def hostile_results(texts: Sequence[str] = HOSTILE) -> list[Result]:
     """Four results (one of each verdict) for each text, planted in every field of text they have."""
     return [
-        hostile_result(text, verdict, position=len(Verdict) * place + number)
+        hostile_result(text, verdict, position=len(DECIDED) * place + number)
         for place, text in enumerate(texts)
-        for number, verdict in enumerate(Verdict)
+        for number, verdict in enumerate(DECIDED)
     ]
 
 
@@ -97,7 +103,7 @@ def hostile_result(text: str, verdict: Verdict = Verdict.FAILED, *, position: in
         failures=(Failure(kind="TargetFailed", message=text),) if verdict is Verdict.ERRORED else (),
         transcript=hostile_transcript(text),
         fault=Fault(party=Party.AGENT, reason=text, evidence=text),
-        candidate=text,
+        candidate=without_nul(text),
         position=position,
         created_at=MOMENT,
         duration_ms=5.0,
@@ -106,11 +112,12 @@ def hostile_result(text: str, verdict: Verdict = Verdict.FAILED, *, position: in
 
 def hostile_case(text: str, position: int = 0) -> Case:
     before = (Message(role=Role.USER, content=text), Message(role=Role.ASSISTANT, content=text))
+    name = without_nul(text)
     scenario = Scenario(persona=text, initial_message=text, goal=text)
-    criteria = (Criterion(id=text, text=text, description=text), Criterion(id="unanswered", text=text))
+    criteria = (Criterion(id=name, text=text, description=text), Criterion(id="unanswered", text=text))
     return Case(
-        id=f"{text}{position}",
-        name=text,
+        id=f"{name}{position}",
+        name=name,
         input=scenario if position % 2 else SingleTurn(message=text, context=text, history=before),
         world=World.TEST_SET if position % 4 < 2 else World.GOLDEN,
         expectations=(
@@ -128,15 +135,16 @@ def hostile_case(text: str, position: int = 0) -> Case:
 
 
 def hostile_grades(text: str, verdict: Verdict) -> tuple[Grade, ...]:
-    rule = Part(id=text, text=text, severity=Severity.HIGH, scope=Scope.PROMPT.value)
+    name = without_nul(text)
+    rule = Part(id=name, text=text, severity=Severity.HIGH, scope=Scope.PROMPT.value)
     value = 5.0 if verdict is Verdict.PASSED else 1.0
     told: dict[str, Any] = {"reason": text, "judge": text, "details": {text: text}}
     return (
-        Score(name=text, value=value, scale=LIKERT, pass_mark=3.0, evidence=(text,), **told),
-        Score(name="criteria", value=0.0, pass_mark=1.0, part=Part(id=text, text=text), evidence=(text,), **told),
+        Score(name=name, value=value, scale=LIKERT, pass_mark=3.0, evidence=(text,), **told),
+        Score(name="criteria", value=0.0, pass_mark=1.0, part=Part(id=name, text=text), evidence=(text,), **told),
         Score(name="rubric", value=0.0, pass_mark=1.0, part=rule, evidence=(text,), **told),
-        Unscored(name=f"broken {text}", why=UnscoredReason.ERROR, **told),
-        Unscored(name=f"unjudged {text}", why=UnscoredReason.NO_JUDGE, **told),
+        Unscored(name=f"broken {name}", why=UnscoredReason.ERROR, **told),
+        Unscored(name=f"unjudged {name}", why=UnscoredReason.NO_JUDGE, **told),
     )
 
 

@@ -12,17 +12,16 @@ from typing import Any
 import msgspec
 
 from howsure.config import ServiceSettings, Settings
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import Document, DocumentKind
 from howsure.model.run import Run, RunState
 from howsure.model.run_request import RunRequest
-from howsure.policies.profiles import builtin_profiles
-from howsure.services.host.context import Host
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host.run_requests import document as document_text
 from howsure.services.host.run_requests import submit_run
 from howsure.services.host.worker import Worker, WorkerPace
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 from howsure.store.documents import DocumentDraft
 
 QUICK = WorkerPace(look=0.02, beat=0.05)
@@ -40,7 +39,7 @@ async def hosted(
     settings = Settings(
         database=database or str(folder / "howsure.db"),
         targets=blocks,
-        service=ServiceSettings(**{"target": "bot", **rules}),
+        service=ServiceSettings(**{"target": "bot", "unknown_bots": True, **rules}),
     )
     work = Workspace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:

@@ -10,6 +10,8 @@ characters = st.characters(codec="utf-8")
 texts = st.text(characters, max_size=12)
 filled = texts.filter(lambda text: bool(text.strip()))
 """Texts that are not blank."""
+case_ids = filled.filter(lambda text: "\0" not in text)
+"""Texts that a case may be named by."""
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False), texts
 )

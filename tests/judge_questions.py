@@ -6,8 +6,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from howsure.graders.explain_evals import LIBRARY_EVALS
+from howsure.graders.judged_evals import LIBRARY_EVALS
 from howsure.judges.base import Question
+from howsure.model.adk_criteria import EACH_TURN, RUBRIC_TYPES, SIMULATOR, WHOLE_CONVERSATION
 from howsure.model.agent import Agent, AgentTool, KnowledgeBase
 from howsure.model.case import Attachment, Case, Fact, PlanStep, Scenario, Script, SingleTurn, World
 from howsure.model.expectation import (
@@ -26,8 +27,7 @@ from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.score import Part
 from howsure.model.simulation import Ending, Simulation
 from howsure.model.transcript import AgentStep, Message, Role, Tool, ToolCall, ToolResult, ToolStep, Transcript
-from howsure.policies.profiles import EXPLAIN_EVALS
-from howsure.policies.worlds import JUDGED_SHARES, JUDGED_TO_FIVE
+from howsure.policies.verdicts import EXPLAIN_EVALS, JUDGED_SHARES, JUDGED_TO_FIVE
 
 RAW_OUTPUT = "RAW-ROW-7731 ships Friday"
 ANSWER = "Your parcel ships on Friday."
@@ -187,6 +187,15 @@ def _simulated(grader: str) -> Question:
     return Question(grader=grader, case=SIMULATED_CASE, transcript=SIMULATED_TRANSCRIPT, agent=AGENT)
 
 
+def _adk(grader: str) -> Question:
+    part = Part(id="turn 1, r1", text="STATEMENT: names a day", position=1)
+    return replace(_golden(grader), part=None if grader in WHOLE_CONVERSATION else part)
+
+
+def _adk_simulated(grader: str) -> Question:
+    return replace(_simulated(grader), part=Part(id="turn 2", text="STATEMENT: It is 1234.", position=2))
+
+
 def _legal(grader: str) -> Question:
     if grader == "reference_answer":
         return Question(grader=grader, case=REFERENCE_CASE, transcript=LEGAL_TRANSCRIPT)
@@ -200,6 +209,8 @@ _BY_GRADER = {
     **dict.fromkeys(("criteria", "rubric", "expected_outcome"), _test_set),
     **dict.fromkeys(("weighted_criteria", "reference_answer"), _legal),
     "simulator_fidelity_judged": _simulated,
+    **dict.fromkeys((*EACH_TURN, *RUBRIC_TYPES, *WHOLE_CONVERSATION), _adk),
+    SIMULATOR: _adk_simulated,
 }
 GRADERS = tuple(_BY_GRADER)
 EVERY_PROMPT: dict[str, Question] = {

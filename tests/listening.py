@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from aiohttp import web
 
@@ -22,6 +24,37 @@ async def listening(method: str, path: str, answer: Answer) -> AsyncIterator[int
         yield int(runner.addresses[0][1])
     finally:
         await runner.cleanup()
+
+
+@contextmanager
+def in_a_thread(app: web.Application) -> Iterator[str]:
+    """Its address, for tests that block."""
+    ready, ports = threading.Event(), list[int]()
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> web.AppRunner:
+        runner = web.AppRunner(app, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        ports.append(runner.addresses[0][1])
+        ready.set()
+        return runner
+
+    def work() -> None:
+        asyncio.set_event_loop(loop)
+        runner = loop.run_until_complete(serve())
+        loop.run_forever()
+        loop.run_until_complete(runner.cleanup())
+        loop.close()
+
+    thread = threading.Thread(target=work, name="loopback", daemon=True)
+    thread.start()
+    assert ready.wait(60)
+    try:
+        yield f"http://127.0.0.1:{ports[0]}"
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(60)
 
 
 @asynccontextmanager

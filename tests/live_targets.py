@@ -231,6 +231,7 @@ def as_program(mode: str) -> Callable[[Path], AbstractAsyncContextManager[Stage]
         pids = folder / "pids"
         settings = {
             "command": [sys.executable, str(Path(__file__).parent / "shop_bot.py")],
+            "env": ["SHOP_BOT_PIDS"],
             "mode": mode,
             "turn_seconds": TURN_SECONDS,
             "stop_seconds": 2.0,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from howsure.model.case import Fact, PlanStep, Scenario
 from howsure.model.simulation import Ending, MistakeKind, UserMistake
 from howsure.model.transcript import Message, Role, ToolCall
-from howsure.users.fidelity import find_mistakes
+from howsure.users.attribution import find_mistakes
 
 FOLDER = Path(__file__).parent / "fixtures" / "simulated_users"
 FILES = ("building", "held_out", "later")

@@ -52,7 +52,7 @@ def can_mount() -> bool:
     if os.name != "posix" or os.geteuid() != 0 or not all(map(shutil.which, ("unshare", "setpriv", "mount"))):
         return False
     trying = ["unshare", "--mount", "bash", "-c", "mount --make-rprivate / && mount -o remount,bind,ro /"]
-    return subprocess.run(trying, capture_output=True, timeout=30, check=False).returncode == 0
+    return subprocess.run(trying, capture_output=True, timeout=120, check=False).returncode == 0
 
 
 def python_as_stranger(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -70,7 +70,7 @@ def python_as_stranger(*words: str, cwd: Path) -> subprocess.CompletedProcess[st
             # Nobody but root can go into a closed folder: it is closed again by whoever is in it.
             cwd.chmod(0o700)
             command = ["sh", "-c", 'chmod 000 . && exec "$@"', "sh", *command]
-        return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=240, check=False)
 
 
 @cache

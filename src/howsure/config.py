@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from ipaddress import ip_network
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -12,15 +15,19 @@ from typing import Any
 import msgspec
 import yaml
 from msgspec import Struct, field
-from msgspec.structs import fields, replace
+from msgspec.structs import asdict, fields, replace
 
 from howsure.errors import ConfigInvalid
+from howsure.model.access_scope import AccessRole
 from howsure.model.dataset_policy import DatasetPolicy
 from howsure.model.llm_settings import CallSettings, RateLimits, RetryLimits, rate_problems
 from howsure.model.verdict import Normalization, Profile
 
 FILE = "howsure.yaml"
 DATABASE = ".howsure/howsure.db"
+MAX_SESSION = 10_000
+MAX_YAML_VALUES = 100_000
+"""Values that a YAML file may hold, its aliases written out."""
 FORMER_FILES = {"assay.yaml": FILE, ".assay": ".howsure"}
 """What the files of a folder were called under the product's former name."""
 
@@ -122,6 +129,72 @@ class ClusterSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Resources that a target or a grader asks for besides, by its name."""
 
 
+class OrganizationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One organisation under `service.organizations`, by its id: what its runs may use."""
+
+    targets: tuple[str, ...] = ()
+    """Names under `targets:` that it may use; without it, all of them."""
+    judges: tuple[str, ...] = ()
+    """Judges that it may ask for, of those that the service offers; without it, all of them."""
+    budget: str = ""
+    """Most that its runs may spend on models in a calendar month (UTC): `200USD`, `50Mtok`."""
+    runs: int | None = None
+    """Runs of it at a time, in place of `runs_per_organization`."""
+    memory_mb: int | None = None
+    """Memory that each of its runs may use, in place of `run_memory_mb`."""
+
+
+class GroupRole(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One group under `service.oidc.roles`, by its name: what its members may do here."""
+
+    role: AccessRole
+    """`viewer`, `labeller`, `editor`, `runner` or `admin`; needed."""
+    organization: str | None = None
+    """Only in this organisation; without it, in every one."""
+    agents: tuple[str, ...] | None = None
+    """Only for these agents; without it, for every one."""
+
+
+class OidcSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`service.oidc:`, the provider where people sign in to the pages (OpenID Connect)."""
+
+    issuer: str
+    """Its address, exactly as it names itself; needed."""
+    client_id: str
+    """The name under which this service is registered there; needed."""
+    client_secret: str = ""
+    """`${NAME}`: the environment variable with the secret of that registration; without it, a public client."""
+    name: str = "single sign-on"
+    """What the button on the sign-in page calls it."""
+    scopes: tuple[str, ...] = ("openid", "profile", "groups")
+    """What is asked for; `openid` always is."""
+    groups_claim: str = "groups"
+    """The claim of the ID token that lists the groups of a person."""
+    roles: dict[str, GroupRole] = field(default_factory=dict)
+    """What the members of a group may do, by the name of the group; whoever is in none is refused."""
+    logout: bool = True
+    """Signing out here also leads to signing out there, where the provider has a page for it."""
+
+
+class RetentionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`service.retention:`, how long each kind is kept, in days: `365d`. A kind that is not named is kept for ever."""
+
+    runs: str = ""
+    """Runs that are over, with their results, from the time they were started."""
+    transcripts: str = ""
+    """What was asked and said in runs that are over; verdicts, scores and counts stay."""
+    documents: str = ""
+    """Rubrics, test sets, datasets and the like, from their last change."""
+    labels: str = ""
+    """What people said of results."""
+    audit: str = ""
+    """Entries of the audit log; a checkpoint is left in their place."""
+    sessions: str = ""
+    """Sessions of people who signed in, from their end."""
+    answered: str = ""
+    """Answers to requests with an `Idempotency-Key`; they are never given again after a day."""
+
+
 class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`service:`, what `howsure serve` and `howsure worker` may do for those who ask."""
 
@@ -133,6 +206,9 @@ class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Judges that may be asked for besides the default."""
     hosts: tuple[str, ...] = ()
     """Where requests may send the service: names, addresses or networks."""
+    unknown_bots: bool = False
+    """Whether runs may name agents that nobody has described, that `bots` does not list, and that the cases are not
+    for."""
     bot_service: str = ""
     """Where descriptions of agents are fetched that nobody wrote here, with `{id}` for the agent."""
     bot_service_key: str = ""
@@ -141,14 +217,52 @@ class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Runs at a time."""
     runs_per_agent: int = 2
     """Runs of one agent at a time."""
+    runs_per_organization: int = 3
+    """Runs of one organisation at a time; runs without an organisation are not counted."""
+    run_memory_mb: int = 2048
+    """Memory that one run may use, in MB: a case that needs more is errored; 0: no limit."""
+    compute_seconds: float = 30.0
+    """How long a case may compute without letting the other cases of its run go on, before it is stopped; on the
+    command line, too."""
+    organizations: dict[str, OrganizationSettings] = field(default_factory=dict)
+    """What single organisations may use, by their id."""
     largest_body: int = 64 * 1024 * 1024
-    """The largest request that is read, in bytes."""
+    """The largest request that is read, in bytes: a dataset that is uploaded, or documents that are imported."""
+    largest_json: int = 8 * 1024 * 1024
+    """The largest request that is not a file, in bytes. Forms may have 64 KiB, and those of the library 1 MB."""
+    connections: int = 1_000
+    """Connections at a time; whoever comes beyond them is answered 503."""
+    requests_per_minute: int = 0
+    """Requests that each key may send in a minute; whoever sends more is answered 429; 0: no limit."""
     origins: tuple[str, ...] = ()
     """Pages of other origins that may ask: `https://pages.example`."""
     host_names: tuple[str, ...] = ()
     """The names by which the service may be asked for."""
     https: bool = False
     """People reach the pages over TLS alone, so that their cookies travel no other way."""
+    proxies: tuple[str, ...] = ()
+    """Addresses or networks of your reverse proxies: only they may say, in `X-Forwarded-For`, who is asking."""
+    session_idle_minutes: float = 60.0
+    """After so many minutes without a request somebody must sign in again."""
+    session_hours: float = 12.0
+    """After so many hours somebody must sign in again in any case."""
+    retention: RetentionSettings = RetentionSettings()
+    """How long each kind of data is kept. The service takes out what is older once a day, and so does `howsure db
+    purge`."""
+    undelete_days: int = 30
+    """For so many days a deleted document can be brought back; then its content is gone."""
+    oidc: OidcSettings | None = None
+    """The provider where people sign in, besides keys and passwords."""
+
+    def runs_of(self, organization_id: str) -> int:
+        """How many runs of an organisation may be worked on at a time."""
+        own = self.organizations.get(organization_id)
+        return self.runs_per_organization if own is None or own.runs is None else own.runs
+
+    def memory_of(self, organization_id: str) -> int:
+        """How much memory, in MB, each run of an organisation may use; 0: no limit."""
+        own = self.organizations.get(organization_id)
+        return self.run_memory_mb if own is None or own.memory_mb is None else own.memory_mb
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -209,6 +323,11 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long calls to models are tried again."""
     gates: tuple[str, ...] = ()
     """What every run is held to, besides what `--gate` says."""
+    until_sure: str = ""
+    """The gate of which every run is to be sure: it stops when it is, where `--until-sure` does not say."""
+    anchors: str = ""
+    """A stored run whose answers are judged again after every run, to tell a changed judge from a changed agent. The
+    judge costs that again; runs of the service and of the offline judge do without."""
     service: ServiceSettings = ServiceSettings()
     """What `howsure serve` may do for those who ask."""
     engine: Engine = Engine.LOCAL
@@ -217,18 +336,26 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The Ray cluster."""
 
 
-def load(folder: Path, environ: Mapping[str, str], file: Path | None = None) -> Settings:
-    """The settings that hold in `folder`. An explicit `file` must exist; `howsure.yaml` need not."""
+def load(
+    folder: Path,
+    environ: Mapping[str, str],
+    file: Path | None = None,
+    check: Callable[[Settings, Path], Settings] | None = None,
+) -> Settings:
+    """The settings that hold in `folder`. An explicit `file` must exist (/dev/null: no settings); `howsure.yaml` need
+    not. `check` is given what the file says, without what the environment says in its place."""
     path = file or folder / FILE
+    named = {"database": environ.get("HOWSURE_DATABASE_URL"), "judge": environ.get("HOWSURE_JUDGE")}
+    given: dict[str, Any] = {name: value for name, value in named.items() if value}
+    if str(path) == os.devnull:
+        return replace(Settings(), **given)
     there = _is_there(path)
     if file is not None and not there:
         raise ConfigInvalid(f"{path}: no such configuration file")
     settings = _checked(_read(path), path) if there else Settings()
-    if url := environ.get("HOWSURE_DATABASE_URL"):
-        settings = replace(settings, database=url)
-    if judge := environ.get("HOWSURE_JUDGE"):
-        settings = replace(settings, judge=judge)
-    return settings
+    if there and check is not None:
+        settings = check(replace(settings, **dict.fromkeys(given, "")), path)
+    return replace(settings, **given)
 
 
 def former_files(folder: Path) -> str:
@@ -247,9 +374,42 @@ def _is_there(path: Path) -> bool:
         ) from error
 
 
+def load_yaml(text: str, kind: type[yaml.SafeLoader] = yaml.SafeLoader) -> tuple[yaml.Node | None, Any]:
+    """The document and its value. YAMLError also where it is nested too deep, or where its aliases stand for too many
+    values: each may name others that name others."""
+    loader = kind(text)
+    try:
+        root = loader.get_single_node()
+        if root is None:
+            return None, None
+        _count_values(root, {})
+        return root, loader.construct_document(root)
+    except RecursionError:
+        raise yaml.YAMLError("it is nested too deep") from None
+    except ValueError as error:
+        raise yaml.YAMLError(str(error)) from error
+    finally:
+        loader.dispose()
+
+
+def _count_values(node: yaml.Node, known: dict[int, int]) -> int:
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)] = MAX_YAML_VALUES  # what holds itself never ends
+    if isinstance(node, yaml.ScalarNode):
+        node.value.encode()  # refuses half characters, which an escape may name
+    inner = node.value if isinstance(node, yaml.SequenceNode) else ()
+    if isinstance(node, yaml.MappingNode):
+        inner = [each for pair in node.value for each in pair]
+    count = known[id(node)] = 1 + sum(_count_values(each, known) for each in inner)
+    if count > MAX_YAML_VALUES:
+        raise yaml.YAMLError(f"with its aliases written out it holds more than {MAX_YAML_VALUES:,} values")
+    return count
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        _, value = load_yaml(path.read_text(encoding="utf-8-sig"))
     except yaml.YAMLError as error:
         raise ConfigInvalid(f"{path}: not readable as YAML: {error}") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -274,22 +434,15 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
             right[name] = msgspec.convert(value, known[name])
         except msgspec.ValidationError as error:
             wrong.append(f"`{name}`: {error}")
-    wrong += [
-        f"`{name}`: expected 1 or more, found {right[name]}"
-        for name in ("max_concurrency", "document_characters")
-        if right.get(name, 1) < 1
-    ]
-    wrong += [
-        f"`{name}`: expected more than 0, found {seconds}"
-        for name in ("attempt_seconds", "turn_seconds", "case_seconds")
-        if (seconds := right.get(name)) is not None and not seconds > 0
-    ]
+    service = right.get("service", ServiceSettings())
+    wrong += _number_problems(right, service)
     for name, profile in right.get("profiles", {}).items():
         wrong += _endless(name, profile)
     if panel := right.get("panel"):
         wrong += _panel_problems(panel)
     wrong += _call_problems(right)
     wrong += _cluster_problems(right.get("cluster", ClusterSettings()))
+    wrong += _service_problems(service)
     wrong += [
         f"`targets.{name}`: the name has a meaning of its own in --target; choose another"
         for name in right.get("targets", ())
@@ -298,6 +451,45 @@ def _checked(given: dict[str, Any], path: Path) -> Settings:
     if wrong:
         raise ConfigInvalid(f"{path}: " + "; ".join(wrong))
     return Settings(**right)
+
+
+def _number_problems(right: Mapping[str, Any], service: ServiceSettings) -> Iterator[str]:
+    least = {"runs": 1, "runs_per_agent": 1, "runs_per_organization": 1}
+    least |= {"run_memory_mb": 0, "requests_per_minute": 0, "undelete_days": 0}
+    counts = [(name, 1, right.get(name)) for name in ("max_concurrency", "document_characters")]
+    counts += [(f"service.{name}", number, getattr(service, name)) for name, number in least.items()]
+    for name, own in service.organizations.items():
+        place = f"service.organizations.{name}"
+        counts += [(f"{place}.runs", 1, own.runs), (f"{place}.memory_mb", 0, own.memory_mb)]
+    for place, smallest, number in counts:
+        if number is not None and number < smallest:
+            yield f"`{place}`: expected {smallest} or more, found {number}"
+    limits = {name: right.get(name) for name in ("attempt_seconds", "turn_seconds", "case_seconds")}
+    for place, seconds in {**limits, "service.compute_seconds": service.compute_seconds}.items():
+        if seconds is not None and not seconds > 0:
+            yield f"`{place}`: expected more than 0, found {seconds}"
+
+
+def _service_problems(service: ServiceSettings) -> Iterator[str]:
+    for kind, age in asdict(service.retention).items():
+        if not re.fullmatch(r"(\d{1,5}d)?", age):
+            yield f"`service.retention.{kind}`: expected days such as 365d, found {age!r}"
+    for name in ("session_idle_minutes", "session_hours"):
+        if not 0 < getattr(service, name) <= MAX_SESSION:
+            yield f"`service.{name}`: expected more than 0 and at most {MAX_SESSION:,}, found {getattr(service, name)}"
+    for proxy in service.proxies:
+        try:
+            ip_network(proxy, strict=False)
+        except ValueError:
+            yield f"`service.proxies`: expected an address or a network such as 10.0.0.0/8, found {proxy!r}"
+    if (oidc := service.oidc) is None:
+        return
+    if not re.fullmatch(r"https://[^/?#\s]+[^?#\s]*|http://(127\.0\.0\.1|localhost)(:\d+)?(/[^?#\s]*)?", oidc.issuer):
+        yield f"`service.oidc.issuer`: expected an https address, found {oidc.issuer!r}"
+    if oidc.client_secret and not re.fullmatch(r"\$\{\w+\}", oidc.client_secret):
+        yield "`service.oidc.client_secret`: a secret may not stand in a file; write ${NAME} of an environment variable"
+    if not oidc.roles:
+        yield "`service.oidc.roles`: expected one group or more, found none: nobody could sign in"
 
 
 def _endless(name: str, profile: ProfileSettings) -> Iterator[str]:
@@ -349,11 +541,8 @@ def _call_problems(right: Mapping[str, Any]) -> Iterator[str]:
             yield f"`candidates.{name}.model`: expected provider:model under a short name, found {candidate.model!r}"
     given = {f"panel.settings.{name}": each for name, each in (panel.settings if panel else {}).items()}
     given |= {f"candidates.{name}": each for name, each in candidates.items()}
-    given |= {
-        name: right[name]
-        for name in ("judge_settings", "target_settings", "simulator_settings", "retry")
-        if name in right
-    }
+    others = ("judge_settings", "target_settings", "simulator_settings", "retry")
+    given |= {name: right[name] for name in others if name in right}
     for place, each in given.items():
         yield from (f"`{place}`: {problem}" for problem in each.problems())
     for pattern in right.get("rates", ()):

@@ -8,13 +8,20 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from threading import Timer
+from threading import enumerate as enumerate_threads
 from types import TracebackType
 from typing import Any
 
 import click
 
+from howsure.cli.standard_streams import standard_streams
 from howsure.errors import ConfigInvalid
 from howsure.version import __version__
+
+TOOL_THREADS = "adk_tool_executor"
+"""How the names of the threads begin in which ADK runs the tools of an agent."""
+LEAVING_SECONDS = 1.0
 
 COMMANDS = {
     "demo": "Run the five demo datasets and write a report.",
@@ -24,6 +31,7 @@ COMMANDS = {
     "sample": "A part of a dataset, drawn by seed.",
     "split": "A dataset in parts, by label or by share.",
     "merge": "Several datasets in one.",
+    "import": "Store the results of another tool as a run.",
     "run": "Run a dataset: every case, graded, decided and kept.",
     "resume": "Go on with a run that was interrupted.",
     "retry": "Try the errored cases of a run again.",
@@ -31,23 +39,40 @@ COMMANDS = {
     "show": "One run in numbers, or one of its cases in full.",
     "results": "The results of a run, for other programs.",
     "compare": "Is one run better than another? Case by case.",
+    "rank": "A leaderboard of candidates, with intervals of their ranks.",
     "report": "Write a run as files: a page, Markdown, JUnit, tables, JSON.",
+    "export": "Write a run as a file that another tool reads.",
     "card": "An agent on one page, with its last runs.",
     "triage": "Why results did not pass, sorted by cause and by who is answerable.",
     "plan": "How many cases and repeats it takes to see a difference.",
     "trend": "The runs of an agent over time, and where they changed.",
     "gate": "Hold a run to gates: pass rates, regressions, latency, cost.",
-    "ci": "Check a proposed change: run it and its base, compare, comment, gate.",
+    "ci": "Check a proposed change: run it and its base, compare, gate.",
+    "comment": "Post what `howsure ci` wrote on the proposed change.",
     "judge": "How far a judge can be trusted.",
+    "label": "Which answers people label next.",
     "cache": "The cache of model replies: its size, or clear it.",
     "serve": "Serve the evaluation API, with workers that carry out its runs.",
     "worker": "Carry out the runs of the service's queue.",
     "keys": "The API keys of the service.",
     "db": "Look after the database: check it, upgrade it, back it up.",
+    "erase": "Erase the conversations of one person from all runs.",
+    "audit": "Who did what: verify the audit log, list it, export it.",
     "schema": "The JSON Schema of a dialect, or of howsure.yaml.",
+    "trust": "Allow what the settings of a folder run and send.",
     "doctor": "Check that Howsure can work here.",
     "completion": "Make your shell complete commands, files and runs.",
 }
+SHARED_MODULES = {
+    "export": "report",
+    "import": "imports",
+    "sample": "subsets",
+    "split": "subsets",
+    "merge": "subsets",
+    "resume": "resume",
+    "retry": "resume",
+}
+"""Where the commands are that share a module: as `NAME_command`. Any other is the `command` of `howsure.cli.NAME`."""
 
 
 COMPLETING = "_HOWSURE_COMPLETE"
@@ -72,7 +97,7 @@ class Entrances:
 
 
 class Program(click.Group):
-    """The commands, each in `howsure.cli.NAME`, imported when it is needed."""
+    """The commands, each imported when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -80,7 +105,8 @@ class Program(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"howsure.cli.{cmd_name}").command
+        module = import_module(f"howsure.cli.{SHARED_MODULES.get(cmd_name, cmd_name)}")
+        command = getattr(module, f"{cmd_name}_command" if cmd_name in SHARED_MODULES else "command")
         assert isinstance(command, click.Command)
         if COMPLETING in os.environ:
             import_module("howsure.cli.completion").add_completion(command)
@@ -106,12 +132,18 @@ def program() -> None:
 
 
 def main() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal without Unicode shows \xe9 for é instead of ending the program. JSON is written as UTF-8 bytes.
-        getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
     sys.excepthook = _broke
     gc.set_threshold(*GC_THRESHOLD)
-    program(complete_var=COMPLETING)
+    try:
+        with standard_streams():
+            program(complete_var=COMPLETING)
+    except SystemExit as end:
+        if any(thread.name.startswith(TOOL_THREADS) for thread in enumerate_threads()):
+            # Python waits for the threads of pools: for a tool of an agent that hangs, for ever.
+            leaving = Timer(LEAVING_SECONDS, os._exit, (end.code if isinstance(end.code, int) else 1,))
+            leaving.daemon = True
+            leaving.start()
+        raise
 
 
 def _broke(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from howsure.dialects.datasets import read_cases, validate
 from howsure.errors import DatasetInvalid
-from howsure.kit.builtins import builtin_kit
-from howsure.policies.profiles import builtin_profiles
+from howsure.kit.plugins import builtin_kit
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.convert.convert import ConversionRequest, convert
 
 KIT = builtin_kit(builtin_profiles())

@@ -76,6 +76,7 @@ async def test_a_wrong_id_is_wrong_and_an_empty_answer_too(questions: list[Case]
     assert {await graded(case, lambda id, text: "") for case in questions} == {0.0}
 
 
+@pytest.mark.thorough
 async def test_an_echo_of_the_question_is_never_read(questions: list[Case]) -> None:
     for case in questions:
         (expected,) = case.expectations

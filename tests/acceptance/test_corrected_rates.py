@@ -60,7 +60,7 @@ def test_a_hundred_labels_hold_people_s_rate(
         labels = label_table([person for person, _ in labelled], [judge for _, judge in labelled])
         found = corrected_rate(labels, sum(judge for _, judge in others), len(others), method)
         assert found is not None
-        alone = wilson(labels.people_passed, LABELS)
+        alone = wilson(round(labels.people_passed), LABELS)
         held += holds(found.interval, truth)
         narrow += width(found.interval) < width(alone)
         total += width(found.interval) / width(alone)

@@ -62,4 +62,4 @@ def helpful(question: str, answer: str) -> float:
     asked = Question(grader="HelpfulnessExplain", case=a_case(message=question), transcript=a_transcript(answer))
     view = JUDGE.view(asked)
     assert isinstance(view, OfflineOpinion)
-    return float(view.details.get("weighed", view.value))
+    return view.value

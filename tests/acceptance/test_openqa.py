@@ -21,7 +21,7 @@ from howsure.judges.replies import read_check, read_rating
 from howsure.judges.rulings import Check, Rating, UnparsableReply
 from howsure.model.expectation import ReferenceAnswer
 from howsure.model.score import UNIT, Part
-from howsure.policies.worlds import DEFAULT_MARK
+from howsure.policies.verdicts import DEFAULT_MARK
 from howsure.stats.agreement import agreement, cohen_kappa
 from howsure.stats.intervals import bootstrap_interval
 from howsure.testing import a_case, a_transcript

@@ -104,4 +104,4 @@ def test_the_offline_judge_prefers_what_people_prefer_as_often_as_it_says(
 def helpful(case: Any, answer: str) -> float:
     view = OfflineJudge().view(Question(grader="HelpfulnessExplain", case=case, transcript=a_transcript(answer)))
     assert isinstance(view, OfflineOpinion)
-    return float(view.details.get("weighed", view.value))
+    return view.value

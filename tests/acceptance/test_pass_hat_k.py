@@ -8,8 +8,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from scipy.stats import beta
 
-from howsure.stats.repeats import reliability
+from howsure.stats.estimates import reliability
 
 pytestmark = pytest.mark.shared
 
@@ -22,10 +23,14 @@ def test_pass_hat_k_of_the_airline_tasks_by_hand(shared_data: Callable[..., Path
     cases = [(sum(tries), len(tries)) for tries in by_task.values()]
     # Five tasks passed once in four tries, five never: no two tries of one task both passed.
     assert sorted(cases) == [(0, 4)] * 5 + [(1, 4)] * 5
-    found = [reliability(cases, k) for k in range(1, 5)]
-    assert [each.hat.value for each in found if each.hat] == [0.125, 0.0, 0.0, 0.0]
+    hat, at = ([reliability(cases, k, every=every) for k in range(1, 5)] for every in (True, False))
+    assert [each.value for each in hat if each] == [0.125, 0.0, 0.0, 0.0]
     # At least one of k: a task passed once is hit by k of its four tries.
-    assert [each.at.value for each in found if each.at] == [0.125, 0.25, 0.375, 0.5]
-    intervals = [each.hat.interval for each in found if each.hat]
-    assert intervals[0] == pytest.approx((0.0307, 0.2193), abs=1e-4), "t of ten tasks: 2.2622 × .1318 / √10"
+    assert [each.value for each in at if each] == [0.125, 0.25, 0.375, 0.5]
+    intervals = [each.interval for each in hat if each]
+    # Half a task at 0 and half at 1 besides: mean 1.75 / 11, mean of squares .8125 / 11, a twelfth of the spread.
+    centre, variance = 1.75 / 11, (0.8125 / 11 - (1.75 / 11) ** 2) / 12
+    strength = centre * (1 - centre) / variance - 1
+    by_hand = beta(centre * strength, (1 - centre) * strength).ppf([0.025, 0.975])
+    assert intervals[0] == pytest.approx(by_hand, abs=1e-6)
     assert intervals[3] == pytest.approx((0.0, 0.3085), abs=1e-4), "none of ten, exactly"

@@ -13,7 +13,7 @@ import pytest
 from howsure.model.case import Scenario
 from howsure.model.simulation import MistakeKind
 from howsure.model.transcript import Message, Role, ToolCall
-from howsure.users.fidelity import find_mistakes
+from howsure.users.attribution import find_mistakes
 
 pytestmark = pytest.mark.shared
 

@@ -27,7 +27,7 @@ FILES: dict[str, tuple[list[tuple[int | None, int | None, int | None]], list[str
     "agno-2025-06-11": ([(163, 20, None), (663, 225, None)], ["duckduckgo_search"]),
     "autogen-2025-06-06": ([(41, 3, None)], []),
     "beeai-2025-08-01": ([(1195, None, None), (1988, None, None), (2359, None, None)], ["search.wikipedia"]),
-    "google-adk-2025-08-28": ([(28, 3, 0), (39, 6, 0)], ["say_hello"]),
+    "google-adk-2025-08-28": ([(28, 3, None), (39, 6, None)], ["say_hello"]),
     "google-gemini-2025-08-01": ([(6, 951, 1104)], []),
     "google-vertex-tools-langchain-2025-09-19": ([(1200, 15, 0)], []),
     "koog-2025-08-26": ([(47, 106, None), (168, 19, None)], ["ByeTool", "HelloTool"]),

@@ -18,9 +18,9 @@ import pytest
 from howsure.dialects.base import Importer
 from howsure.dialects.importers.base import ImportOptions
 from howsure.errors import HowsureError, Level, Problem
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.case import Case
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.convert.convert import ENDINGS, ConversionRequest, convert
 
 pytestmark = [pytest.mark.shared, pytest.mark.slow, pytest.mark.thorough]

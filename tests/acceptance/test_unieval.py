@@ -11,9 +11,9 @@ import pytest
 
 from howsure.judges.base import Question
 from howsure.judges.offline.judge import OfflineJudge
-from howsure.judges.offline.opinions import MEASURED, AgreementKind, OfflineOpinion
+from howsure.judges.offline.opinions import MEASURED, AgreementKind, NoOpinion, OfflineOpinion
 from howsure.model.case import SingleTurn
-from howsure.stats.correlation import spearman
+from howsure.stats.agreement import spearman
 from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
@@ -50,9 +50,20 @@ def test_the_offline_judge_s_spearman_is_what_it_says(shared_data: Shared, figur
         case = a_case(input=SingleTurn(message=said[-1], context=turn["context"]))
         view = OfflineJudge().view(Question(grader=grader, case=case, transcript=a_transcript(turn["system_output"])))
         assert isinstance(view, OfflineOpinion)
-        values.append(float(view.details.get("weighed", view.value)))
+        values.append(view.value)
         people.append(turn["scores"][rated])
     found = spearman(values, people)
     assert found is not None
     assert round(found, 3) == figure.value
     assert found >= 0.2, "weak, and better than nothing"
+
+
+@pytest.mark.parametrize("grader", ["CoherenceExplain", "FluencyExplain", "RelevanceExplain"])
+def test_where_it_is_no_better_than_chance_it_cannot_tell(shared_data: Shared, grader: str) -> None:
+    silent = 0
+    for turn in turns(shared_data, "topical_chat.json"):
+        said = [line for line in turn["source"].split("\n") if line.strip()]
+        case = a_case(input=SingleTurn(message=said[-1], context=turn["context"]))
+        view = OfflineJudge().view(Question(grader=grader, case=case, transcript=a_transcript(turn["system_output"])))
+        silent += isinstance(view, NoOpinion)
+    assert silent >= 350

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi.routing import APIRoute
 
-from api.shared import AGENT, Asker
+from api.shared import AGENT, NOBODY, Asker
 from howsure.api.app import PREFIX, routers
 
 Json = dict[str, Any]
@@ -23,6 +23,8 @@ OPERATIONS = sorted(
 )
 OPEN = {("GET", f"{PREFIX}/health"), ("GET", f"{PREFIX}/ready")}
 """Those that need no key."""
+FOR_ANY_KEY = {("GET", f"{PREFIX}/whoami")}
+"""Those that every key opens."""
 DEMO = files("howsure") / "demo"
 
 
@@ -74,6 +76,7 @@ MADE: dict[str, tuple[str, Callable[[], Json]]] = {
     "/evaluator-configs": ("config_id", a_config),
     "/datasets": ("dataset_id", a_dataset),
     "/keys": ("id", lambda: {"name": "made", "scopes": ["read"]}),
+    "/webhooks": ("id", lambda: {"url": f"http://{NOBODY}:9/hook", "events": ["run.failed"]}),
 }
 
 
@@ -95,7 +98,7 @@ class World:
         if kind in MADE:
             name, body = MADE[kind]
             key: str = self.ask.made(kind, body())[name]
-            if kind not in ("/keys", "/datasets"):
+            if kind not in ("/keys", "/datasets", "/webhooks"):
                 assert self.ask("PUT", f"{kind}/{key}", body()).status == 200
             return key
         known = {"/runs": self._run, "/others": self._run, "/results": self._result, "/bots": self._bot}
@@ -161,7 +164,11 @@ class World:
         if kind == "/import":
             line = json.dumps({"kind": "rubric", "id": "imported", "document": a_rubric()})
             return [{"body": line.encode(), "media_type": "application/x-ndjson"}]
-        if (method, kind) in (("POST", shelf), ("PUT", f"{shelf}/{{id}}")) and shelf in MADE:
+        if (method, kind) in (
+            ("POST", shelf),
+            ("PUT", f"{shelf}/{{id}}"),
+            ("PATCH", f"{shelf}/{{id}}"),
+        ) and shelf in MADE:
             return [in_json(MADE[shelf][1]())]
         return [in_json(body) for body in self._bodies().get(f"{method} {kind}", ())] or [{}]
 
@@ -173,6 +180,8 @@ class World:
             "POST /evaluate-transcript": [FINISHED],
             "POST /runs/{run_id}/labels": [LABEL],
             "PUT /bots/{id}/context": [a_bot()],
+            "PATCH /runs/{run_id}": [{"name": "nightly", "tags": ["a", "b"]}],
+            "POST /erasures": [{"user_id": "nobody"}],
             "POST /datasets/{id}/test-cases": [{"case": a_case()}],
         }
 

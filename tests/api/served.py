@@ -14,11 +14,10 @@ from msgspec import Struct
 
 from howsure.api.app import ServiceAccess, create_service
 from howsure.config import ServiceSettings, Settings
-from howsure.kit.builtins import builtin_kit
-from howsure.policies.profiles import builtin_profiles
-from howsure.services.host.context import Host
+from howsure.kit.plugins import builtin_kit
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host.worker import Worker, WorkerPace
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 
 BOT = """
 def answer(text: str) -> str:
@@ -58,7 +57,7 @@ class Caller:
             parsed = await response.json() if is_json and raw else None
             return Reply(response.status, parsed, {k.lower(): v for k, v in response.headers.items()}, raw)
 
-    async def finished(self, run_id: str, seconds: float = 30.0) -> dict[str, Any]:
+    async def finished(self, run_id: str, seconds: float = 90.0) -> dict[str, Any]:
         async with asyncio.timeout(seconds):
             while True:
                 run: dict[str, Any] = (await self("GET", f"/runs/{run_id}")).body
@@ -72,7 +71,7 @@ async def serving(
     folder: Path, access: ServiceAccess | None = None, database: str = "", pace: WorkerPace = QUICK, **rules: Any
 ) -> AsyncIterator[Caller]:
     (folder / "api_bot.py").write_text(BOT)
-    chosen = ServiceSettings(**{"target": "bot", **rules})
+    chosen = ServiceSettings(**{"target": "bot", "unknown_bots": True, **rules})
     blocks = {"bot": {"kind": "function", "function": "api_bot:answer"}}
     settings = Settings(database=database or str(folder / "howsure.db"), targets=blocks, service=chosen)
     async with serving_workspace(Workspace(settings, builtin_kit(builtin_profiles()), folder), access, pace) as caller:

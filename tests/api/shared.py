@@ -16,12 +16,14 @@ import sqlalchemy.ext.asyncio  # noqa: F401
 
 from api.served import Caller, Reply, serving
 from howsure.api.app import ServiceAccess
-from howsure.services.host.context import Host
 from howsure.services.host.keys import KeyRequest, make_key
 from howsure.services.host.worker import WorkerPace
+from howsure.services.workspace import Host
 from howsure.store.keys import KeyScope
 
 AGENT = "64f0c2a1e4b0a1b2c3d4e5f6"
+NOBODY = "127.0.0.2"
+"""An address that the service may call, and where nobody listens."""
 SECONDS = 120.0
 CALM = WorkerPace(look=0.2, beat=0.5)
 T = TypeVar("T")

@@ -89,7 +89,7 @@ def test_a_dataset_has_versions_too(ask: Asker) -> None:
     assert ask("GET", path).status == 404
     shown = ask("GET", f"/runs/{run['run_id']}").body
     assert shown["test_set_name"] == "renamed.jsonl (deleted)"
-    assert ask("GET", f"{path}/versions/2/content").status == 200
+    assert ask("GET", f"{path}/versions/2/content").status == 404
 
 
 def test_a_question_set_is_run_with_the_older_scores(ask: Asker) -> None:

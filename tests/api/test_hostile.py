@@ -230,7 +230,7 @@ async def raw(service: Service, head: bytes, parts: AsyncIterator[bytes]) -> byt
                 break
             writer.write(part)
             await writer.drain()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         found = await answer
     writer.close()
     with suppress(ConnectionError):
@@ -279,7 +279,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(narrow: Service, size
     sending = asyncio.create_task(raw(narrow, CHUNKED, endless(size, pause)))
     await others_are_answered(narrow, during=sending)
     assert sending.result().startswith(b"HTTP/1.1 408 ")
-    assert perf_counter() - begun < 9.0
+    assert perf_counter() - begun < 29.0
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def test_a_label_is_kept_as_it_was_said(ask: Asker) -> None:
         "test_case_id": "i1",
         "candidate": "",
         "repeat": 1,
+        "drawn": None,
         "grader": "criteria",
         "criterion_id": said["criterion_id"],
         "labeler": "tester",
@@ -53,6 +54,26 @@ def test_a_label_is_kept_as_it_was_said(ask: Asker) -> None:
     }
     assert ask("GET", f"/runs/{run_id}/labels").body == [made]
     assert ask("GET", "/labels").body == [made]
+
+
+def test_what_is_drawn_is_labelled_with_its_chance(ask: Asker) -> None:
+    run_id, results = labelled_run(ask, cases=4)
+    drawn = ask("GET", f"/runs/{run_id}/labels/next?number=2").body
+    assert len({task["result_id"] for task in drawn}) == 2
+    # One of four failed: .5 + .5 × 4 / 2 and .5 + .5 × 4 / 6, whichever two are drawn.
+    assert {task["drawn"] for task in drawn} <= {1.5, 0.833333}
+    assert {task["grader"] for task in drawn} == {"criteria", "rubric"}
+    for task in drawn:
+        about = {name: task[name] for name in ("result_id", "grader", "criterion_id", "drawn")}
+        made = ask.made(f"/runs/{run_id}/labels", {**about, "opinion": "pass"})
+        assert made["drawn"] == task["drawn"]
+    others = ask("GET", f"/runs/{run_id}/labels/next").body
+    assert {task["result_id"] for task in (*drawn, *others)} == {result["result_id"] for result in results}
+    assert len({task["result_id"] for task in others}) == 2
+    lines = ask("GET", f"/runs/{run_id}/labels.ndjson").raw.splitlines()
+    assert {json.loads(line)["drawn"] for line in lines} == {task["drawn"] for task in drawn}
+    assert ask("GET", f"/runs/{run_id}/labels/next?by=doubt").status == 422
+    assert ask("POST", f"/runs/{run_id}/labels", {**criterion(results[0]), "opinion": "pass", "drawn": 0}).status == 422
 
 
 def test_saying_something_else_replaces_what_was_said(ask: Asker) -> None:

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from api.operations import a_bot, a_case, a_dataset, a_rubric, rule
 from api.shared import AGENT, Asker, Service
@@ -66,12 +68,14 @@ def test_an_old_dataset_is_the_newest_again(ask: Asker) -> None:
     assert ask("POST", f"{path}/versions/9/restore").status == 404
 
 
-def test_versions_of_a_deleted_dataset_can_still_be_read(ask: Asker) -> None:
+def test_versions_of_a_deleted_dataset_are_gone_until_it_is_brought_back(ask: Asker) -> None:
     path, _ = two_versions(ask)
     assert ask("DELETE", path).status == 204
-    assert [each["deleted"] for each in ask("GET", f"{path}/versions").body] == [True, True]
-    assert ask("GET", f"{path}/versions/1/diff/2").status == 200
+    for ending in ("/versions", "/versions/1", "/versions/1/diff/2"):
+        assert ask("GET", path + ending).status == 404
     assert ask("POST", f"{path}/versions/1/restore").status == 404
+    assert ask("POST", f"{path}/undelete").status == 200
+    assert ask("GET", f"{path}/versions/1/diff/2").status == 200
 
 
 def test_the_descriptions_of_an_agent_have_versions(ask: Asker) -> None:
@@ -136,3 +140,37 @@ def test_versions_of_others_are_not_there(service: Service) -> None:
     assert other("POST", f"{path}/versions/1/restore").status == 404
     other("PUT", CONTEXT, a_bot(system_prompt="open"))
     assert [each["system_prompt"] for each in other("GET", f"{CONTEXT}/versions").body] == ["open"]
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    edits=st.lists(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "name": st.sampled_from(["Kindness", "Grace", "Patience"]),
+                "agent_id": st.sampled_from([AGENT, "a2", None]),
+                "description": st.text("ab", max_size=3),
+                "rules": st.lists(st.sampled_from("ABC"), unique=True, min_size=1, max_size=3).map(
+                    lambda ids: [rule(id) for id in ids]
+                ),
+            },
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_no_edit_changes_an_earlier_version(ask: Asker, edits: list[dict[str, Any]]) -> None:
+    path = f"/rubrics/{ask.made('/rubrics', a_rubric())['rubric_id']}"
+    moving = ("latest_version", "changelog")
+    seen = [ask("GET", f"{path}/versions/1").body]
+    for number, edit in enumerate(edits, 2):
+        assert ask("PATCH", path, edit).body["version"] == number
+        seen.append(ask("GET", f"{path}/versions/{number}").body)
+        for old in seen:
+            now = ask("GET", f"{path}/versions/{old['version']}").body
+            assert {**now, **{name: old[name] for name in moving}} == old
+    first = ask("POST", f"{path}/versions/1/restore").body
+    assert {name: first[name] for name in ("name", "agent_id", "description", "rules")} == {
+        name: seen[0][name] for name in ("name", "agent_id", "description", "rules")
+    }

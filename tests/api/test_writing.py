@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from api.operations import a_bot, a_rubric, a_test_set, entry, rule
+from api.operations import MADE, a_bot, a_rubric, a_test_set, entry, rule
 from api.served import Reply
 from api.shared import AGENT, Asker
 
@@ -133,13 +133,31 @@ def test_versions_cannot_be_changed_by_what_was_read(ask: Asker) -> None:
     assert ask("PUT", f"{path}/versions/1", forged).status == 405
 
 
-def test_what_was_deleted_stays_readable_by_its_versions(ask: Asker) -> None:
+def test_what_was_deleted_is_gone_until_it_is_brought_back(ask: Asker) -> None:
     path = f"/rubrics/{ask.made('/rubrics', a_rubric())['rubric_id']}"
     assert ask("DELETE", path).status == 204
     for method, body in (("GET", None), ("PUT", a_rubric()), ("DELETE", None)):
         assert ask(method, path, body).status == 404
-    old = ask("GET", f"{path}/versions/1")
-    assert (old.status, old.body["deleted"]) == (200, True)
-    assert [each["version"] for each in ask("GET", f"{path}/versions").body] == [1]
+    assert ask("GET", f"{path}/versions/1").status == 404
+    assert ask("GET", f"{path}/versions").status == 404
     assert ask("POST", f"{path}/versions/1/restore").status == 404
     assert ask("GET", "/rubrics").body == []
+    back = ask("POST", f"{path}/undelete")
+    assert (back.status, back.body["version"], back.body["deleted"]) == (200, 1, False)
+
+
+@pytest.mark.parametrize("kind", ["/rubrics", "/test-sets", "/question-sets", "/evaluator-configs", "/datasets"])
+def test_what_was_deleted_is_listed_apart_until_its_content_is_gone(ask: Asker, kind: str) -> None:
+    name, body = MADE[kind]
+    gone, stays = (ask.made(kind, body())[name] for _ in range(2))
+    assert ask("GET", f"{kind}?deleted=true").body == []
+    assert ask("DELETE", f"{kind}/{gone}").status == 204
+    listed = ask("GET", f"{kind}?deleted=true").body
+    assert [(each[name], each["deleted"]) for each in listed] == [(gone, True)]
+    assert [each[name] for each in ask("GET", kind).body] == [stays]
+    assert ask("POST", f"{kind}/{gone}/undelete").status == 200
+    assert ask("GET", f"{kind}?deleted=true").body == []
+    assert ask("DELETE", f"{kind}/{gone}").status == 204
+    ask.service.wait(ask.service.host.store.retention.purge({}, -1))
+    assert ask("GET", f"{kind}?deleted=true").body == []
+    assert ask("POST", f"{kind}/{gone}/undelete").status == 404

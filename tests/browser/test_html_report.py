@@ -20,9 +20,8 @@ from howsure.model.comparison import CaseFlip, Comparison
 from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.reports.html import write_html
-from howsure.reports.html.collector import ResultCollector
 from howsure.reports.html.page import HtmlPage as Written
+from howsure.reports.html.page import ResultCollector, write_html
 from howsure.testing import a_case, a_transcript
 from unit.reports.comparisons import FAILED, PASSED, compared, comparison, whole
 from unit.reports.northwind import (
@@ -184,7 +183,7 @@ def test_what_goes_wrong_leads_to_its_cases_and_a_column_to_its_case(browser: Br
     with Watched(browser) as watched:
         page = watched.open(written(tmp_path, support_results(), pins=SUPPORT_PINS))
         page.locator(".common a", has_text="Names the accrual rate").click()
-        expect(page.locator(".case .id")).to_have_text(["8b1f0000-0000-4000-8000-000000000001"])
+        expect(page.locator(".case .id")).to_have_text(["8b1f0000"])
         page.locator(".matrix thead a", has_text="item-2").click()
         expect(page.locator(".case.open .id")).to_have_text("item-2")
         expect(page.locator(".case .id")).to_have_count(4)

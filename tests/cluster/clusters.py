@@ -87,7 +87,7 @@ class Program:
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
         self._folder = folder
         clean = {name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_")}
-        self._environ = {**clean, **QUICK, **env}
+        self._environ = {**clean, "HOWSURE_TRUST": "1", **QUICK, **env}
 
     def begin(self, *words: str | Path) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "howsure", *map(str, words)]

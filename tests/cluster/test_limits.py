@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,8 +18,7 @@ from dialect_rows import write_rows
 from house import mcq
 from howsure.llm.specs import parse_model
 from howsure.model.llm_settings import RateLimits
-from howsure.services.cluster.coordinator import RateCoordinatorActor
-from howsure.services.cluster.leases import WorkerLeases
+from howsure.services.cluster.coordinator import RateCoordinator, RateCoordinatorActor, WorkerLeases
 from howsure.services.cluster.workers import RemoteCoordinator
 from live_files import MODEL_SERVER, fetched, serving
 
@@ -55,7 +54,7 @@ async def _calls_made(coordinator: Any, start: Any) -> dict[int, int]:
     await start.come.remote()
     until = time.time() + SECONDS + 3
     spec = parse_model("openai:m", {"OPENAI_API_KEY": "k"})
-    gate = WorkerLeases(RemoteCoordinator(coordinator), None).limiter(
+    gate = WorkerLeases(cast(RateCoordinator, RemoteCoordinator(coordinator)), None).limiter(
         spec, AT_ONCE, RateLimits(requests_per_minute=PER_SECOND * 60)
     )
 

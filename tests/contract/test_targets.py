@@ -138,6 +138,7 @@ async def test_whatever_goes_wrong_is_a_failure_with_a_reason(bench: Bench, tmp_
     ("mishap", "reason"),
     [("break", "boom"), ("refuse", "no tokens left"), ("nothing of use", "weather"), ("hang", f"{TURN_SECONDS:g} s")],
 )
+@pytest.mark.thorough
 async def test_the_reason_is_the_bots_own(bench: Bench, tmp_path: Path, mishap: str, reason: str) -> None:
     async with staged(bench, tmp_path) as stage:
         with pytest.raises(TargetFailed, match=reason):

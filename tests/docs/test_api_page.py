@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +18,23 @@ from api.served import serving
 from howsure.api import reference
 from howsure.api.middleware import BODY_SECONDS, CHUNK_SECONDS
 from howsure.api.pages import LARGEST
+from howsure.api.published import MEANINGS, PUBLISHED_FIELDS
 from howsure.client import errors
 from howsure.client.blocking_client import BlockingFacade, Client
 from howsure.client.connection import Retries
 from howsure.config import ServiceSettings
+from howsure.services.host.webhooks import sign
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docs" / "api.md"
+SEEDS = ROOT / "tests" / "fixtures"
 PAGE = FILE.read_text(encoding="utf-8")
 OWN = PAGE.partition(reference.MARKER)[0]
 SHELL = re.findall(r"```sh\n(.+?)```", OWN, re.DOTALL)
-PYTHON = re.findall(r"```python\n(.+?)```", OWN, re.DOTALL)
+BLOCKS = re.findall(r"```python\n(.+?)```", OWN, re.DOTALL)
+PYTHON = [block for block in BLOCKS if "howsure" in block]
+CONFIGURATION: dict[str, Any] = {"target": "bot", "unknown_bots": False}
+"""Every example runs on one service, which has a default target."""
 DEFAULT = "http://127.0.0.1:8002/api/v1"
 
 
@@ -43,13 +52,50 @@ def test_every_operation_and_shape_has_its_place() -> None:
         assert f"### {name}\n" in PAGE
 
 
+def fields_of(block: Any) -> Iterator[frozenset[str]]:
+    """The fields of every object in a block of the document; of the free ones there, nothing."""
+    for each in block if isinstance(block, list) else (block,):
+        if isinstance(each, dict):
+            yield frozenset(each)
+            yield from (fields for key, value in each.items() if key not in FREE for fields in fields_of(value))
+
+
+FREE = ("parameters", "severity_definitions", "component_scores", "scores")
+SHOWN_BLOCKS = ("run", "result", "rubric", "test_set", "agent")
+
+
+def test_what_is_not_marked_as_added_is_what_the_first_document_has() -> None:
+    shapes = asyncio.run(reference.describe_service())["components"]["schemas"]
+    for name, fields in PUBLISHED_FIELDS.items():
+        assert fields <= set(shapes[name]["properties"]), name
+    blocks = [json.loads((SEEDS / f"seed_003_{name}.json").read_text(encoding="utf-8")) for name in SHOWN_BLOCKS]
+    told = {fields for block in blocks for fields in fields_of(block)}
+    assert told - set(PUBLISHED_FIELDS.values()) == set()
+    told_names = frozenset[str]().union(*told, ("score", "total", "passed", "comment", "message"))
+    assert frozenset[str]().union(*PUBLISHED_FIELDS.values()) == told_names
+    assert "| `sentence` | text | always | *added*: What it means, in words |" in PAGE
+    assert "| `run_id` | text | always |  |" in PAGE
+    assert "| `GET /stats` | *added*: " in PAGE
+
+
+def test_every_meaning_that_is_kept_is_shown() -> None:
+    shapes = asyncio.run(reference.describe_service())["components"]["schemas"]
+    shown = {
+        f"{place}: {field.get('description')}"
+        for name, shape in shapes.items()
+        for key, field in shape.get("properties", {}).items()
+        for place in (key, f"{name}.{key}")
+    }
+    assert {f"{place}: {meaning}" for place, meaning in MEANINGS.items()} - shown == set()
+
+
 def ran(command: list[str], given: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, input=given, capture_output=True, text=True, timeout=100, check=False, cwd=ROOT)
 
 
 @pytest.mark.parametrize("number", range(len(SHELL)))
 async def test_every_shell_example_works(tmp_path: Path, number: int) -> None:
-    async with serving(tmp_path, target="" if number == 0 else "bot") as ask:
+    async with serving(tmp_path, hosts=("127.0.0.1",), **CONFIGURATION) as ask:
         script = 'set -euo pipefail\ncurl() { command curl --fail-with-body "$@"; }\n' + SHELL[number].replace(
             DEFAULT, ask.base
         )
@@ -60,7 +106,7 @@ async def test_every_shell_example_works(tmp_path: Path, number: int) -> None:
 
 async def test_three_lines_lead_to_thirteen_results(tmp_path: Path) -> None:
     assert len(re.findall(r"curl ", SHELL[0])) == 3
-    async with serving(tmp_path, target="") as ask:
+    async with serving(tmp_path, **CONFIGURATION) as ask:
         done = await asyncio.to_thread(ran, ["bash"], SHELL[0].replace(DEFAULT, ask.base))
     assert done.stdout.count("event: end") == 1
     assert done.stdout.count('"result_id"') == 13
@@ -68,11 +114,26 @@ async def test_three_lines_lead_to_thirteen_results(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", range(len(PYTHON)))
 async def test_every_python_example_works(tmp_path: Path, number: int) -> None:
-    async with serving(tmp_path, target="") as ask:
+    async with serving(tmp_path, **CONFIGURATION) as ask:
         script = PYTHON[number].replace("howsure.Client()", f"howsure.Client({ask.base!r})")
         done = await asyncio.to_thread(ran, [sys.executable, "-"], script)
     assert (done.returncode, done.stderr) == (0, "")
     assert ["13 of 13\n", "rules"][number] in done.stdout
+
+
+def test_a_receiver_that_checks_signatures_as_the_page_shows_takes_ours_and_no_other() -> None:
+    (block,) = (each for each in BLOCKS if each not in PYTHON)
+    found: dict[str, Any] = {}
+    exec(block, found)
+    secret, now, body = "whsec_x", str(int(time.time())), b'{"id": "1"}'
+    told = {"Howsure-Timestamp": now, "Howsure-Signature": sign(secret, now, body)}
+    late = str(int(now) - 400)
+    old = {"Howsure-Timestamp": late, "Howsure-Signature": sign(secret, late, body)}
+    assert found["is_genuine"](secret, told, body)
+    assert not found["is_genuine"](secret, told, body + b" ")
+    assert not found["is_genuine"]("whsec_y", told, body)
+    assert not found["is_genuine"](secret, {**told, "Howsure-Timestamp": str(int(now) - 1)}, body)
+    assert not found["is_genuine"](secret, old, body)
 
 
 def of_the_readme(language: str, word: str) -> str:

@@ -21,6 +21,7 @@ PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"(?:^`(?P<file>[^`\n]+)`:\n\n)?^```(?P<kind>\w+)\n(?P<body>.*?)^```", re.DOTALL | re.MULTILINE)
 FILES = {block["file"]: block["body"] for block in BLOCK.finditer(PAGE) if block["file"]}
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+COMMENT = yaml.safe_load((ROOT / "ci" / "comment" / "action.yml").read_text(encoding="utf-8"))
 TEMPLATE = yaml.safe_load((ROOT / "ci" / "gitlab" / "howsure.gitlab-ci.yml").read_text(encoding="utf-8"))
 
 
@@ -72,7 +73,9 @@ def test_every_option_of_the_command_is_told() -> None:
     command = program.get_command(click.Context(program), "ci")
     assert command is not None
     own = {opt for each in command.params for opt in each.opts if opt.startswith("--")}
-    assert own - {"--json", "--database", "--config", "--plugin"} == set(re.findall(r"^\| `(--[a-z-]+)", PAGE, re.M))
+    assert own - {"--json", "--database", "--config", "--no-config", "--trust", "--plugin"} == set(
+        re.findall(r"^\| `(--[a-z-]+)", PAGE, re.M)
+    )
 
 
 def test_the_workflow_uses_inputs_that_the_action_has() -> None:
@@ -83,6 +86,10 @@ def test_the_workflow_uses_inputs_that_the_action_has() -> None:
     assert [name for name in ACTION["outputs"] if f"`{name}`" not in PAGE] == []
 
 
+def test_the_second_action_uses_inputs_that_the_page_names() -> None:
+    assert [name for name in COMMENT["inputs"] if f"`{name}`" not in PAGE] == []
+
+
 def test_the_action_hands_its_inputs_over_by_the_environment_alone() -> None:
     steps = ACTION["runs"]["steps"]
     assert all("${{" not in step.get("run", "") for step in steps)
@@ -90,16 +97,18 @@ def test_the_action_hands_its_inputs_over_by_the_environment_alone() -> None:
     assert [name for name in ACTION["inputs"] if f"inputs.{name}" not in told] == []
     script = (ROOT / "ci" / "check.sh").read_text(encoding="utf-8")
     check = next(step for step in steps if step.get("id") == "check")
-    given = [name for name in check["env"] if name.startswith("HOWSURE_")]
+    given = [name for name in check["env"] if name.startswith("HOWSURE_") and name != "HOWSURE_TRUST"]
     assert [name for name in given if name not in script] == []
     assert check["env"]["SCRIPT"].endswith("/ci/check.sh")
 
 
-def test_the_job_extends_the_template() -> None:
-    job = yaml.safe_load(FILES[".gitlab-ci.yml"])["howsure"]
-    assert job["extends"] in TEMPLATE
-    template = TEMPLATE[job["extends"]]
-    assert job["variables"].keys() <= template["variables"].keys()
-    assert template["allow_failure"] == {"exit_codes": [101]}
-    assert all(f"${name}" in str(template["script"]) for name in job["variables"])
-    assert set(template["artifacts"]["paths"]) == {"howsure-report.html", "howsure-comment.md"}
+def test_the_jobs_extend_the_templates() -> None:
+    jobs = yaml.safe_load(FILES[".gitlab-ci.yml"])
+    install, check, comment = (TEMPLATE[name] for name in (".howsure-install", ".howsure", ".howsure-comment"))
+    for name, template in (("howsure", check), ("howsure-comment", comment)):
+        assert TEMPLATE[jobs[name]["extends"]] is template
+        assert jobs[name]["variables"].keys() <= {*install["variables"], *template.get("variables", {})}
+    assert check["allow_failure"] == {"exit_codes": [101]}
+    assert all(f"${name}" in f"{install} {check['script']}" for name in jobs["howsure"]["variables"])
+    assert set(check["artifacts"]["paths"]) == {"howsure-report.html", "howsure-comment.md"}
+    assert jobs["howsure-comment"]["needs"] == ["howsure"]

@@ -6,9 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from howsure.dialects.rubric_files import read_rubric
+from howsure.dialects.agent_files import read_rubric
 from howsure.graders.custom_eval_file import FIELDS, read_evals
-from howsure.graders.explain_evals import LIBRARY_EVALS
+from howsure.graders.judged_evals import LIBRARY_EVALS
 from howsure.graders.templates import FAMILIES, SOURCES
 from howsure.judges.replies import read_rating
 from howsure.matching.conditions import OPERATORS

@@ -69,8 +69,8 @@ def test_the_dialect_can_be_converted_to(workplace: Path) -> None:
     written = (workplace / "faq_again.csv").read_text(encoding="utf-8").splitlines()
     assert written == [
         "slug,q,a,max_words",
-        "opening,When are you open?,At nine,",
-        "chatty,Tell me a very long story please,Once,",
+        "opening,When are you open?,At nine,5",
+        "chatty,Tell me a very long story please,Once,3",
     ]
 
 

@@ -17,7 +17,7 @@ from howsure.cli.exit_codes import worst_exit_code
 from howsure.config import load
 from howsure.main import program
 from howsure.model.summary import GateOutcome, GateRuling
-from howsure.policies.gate_expressions import CONDITION_READERS, EXAMPLES, read_gate
+from howsure.policies.gates import CONDITION_READERS, EXAMPLES, read_gate
 from howsure.reports.run_facts import gate_shape
 
 PAGE = (Path(__file__).parents[2] / "docs" / "gates.md").read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], in
 
 
 def test_every_command_ends_as_the_page_says(typed: Callable[[str], int]) -> None:
-    assert len(commands()) == 7
+    assert len(commands()) == 9
     assert [(command, typed(command)) for command, _ in commands()] == commands()
 
 

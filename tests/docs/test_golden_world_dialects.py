@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "dialects"
 SOURCES = {
     "golden.md": ["golden", "reference_data", "documents"],
-    "test-set.md": ["test_set", "test_set_scenarios", "rubric_files", "agent_files", "documents"],
+    "test-set.md": ["test_set", "agent_files", "documents"],
     "simulation.md": [path.stem for path in (ROOT / "src/howsure/dialects").glob("simulation*.py")],
 }
 _CODE = re.compile(r"\.(?:problem|warning)\(\s*\"(?P<code>[a-z-]+)\"|code=\"(?P<named>[a-z-]+)\"")

@@ -12,8 +12,7 @@ from howsure.dialects.importers import importers
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "importers.md").read_text("utf-8")
 SOURCE = ROOT / "src" / "howsure" / "dialects" / "importers"
-OURS = ("records", "rubric_benchmarks", "choice_benchmarks", "tau2", "conversations", "trace_exports",
-        "span_cases")  # fmt: skip
+OURS = ("records", "rubric_benchmarks", "choice_benchmarks", "tau2", "conversations", "trace_exports")
 CODE = re.compile(r'\.(?:problem|warning|wrong)\(\s*(?:"[\w ]*", )?"(?P<code>[a-z]+(?:-[a-z]+)+)"')
 
 

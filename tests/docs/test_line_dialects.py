@@ -11,8 +11,8 @@ from howsure.dialects.base import Dialect
 from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.explain import CATALOG_SCHEMA as CATALOG
 from howsure.dialects.explain import ExplainDialect
-from howsure.dialects.explain_schema import PAYLOADS, REPEATS
-from howsure.dialects.explain_schema import SCHEMA as EXPLAIN
+from howsure.dialects.explain_rows import PAYLOADS, REPEATS
+from howsure.dialects.explain_rows import SCHEMA as EXPLAIN
 from howsure.dialects.legal import LegalDialect
 from howsure.dialects.legal_rows import SCHEMA as LEGAL
 

@@ -15,9 +15,8 @@ from click.testing import CliRunner
 from demo_runs import demo_runs
 from house import lines, mcq
 from howsure.main import program
-from howsure.reports.artifacts import SETS
-from howsure.reports.csv_file import LEADING_COLUMNS, TRAILING_COLUMNS
-from howsure.reports.formats import FORMATS
+from howsure.reports.formats import FORMATS, SETS
+from howsure.reports.tables import LEADING_COLUMNS, TRAILING_COLUMNS
 
 files: Any = pytest.importorskip("pyarrow.parquet")
 PAGE = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
@@ -120,5 +119,5 @@ def test_every_option_is_mentioned() -> None:
         command = program.get_command(context, name)
         assert command is not None
         own = {opt for each in command.params for opt in each.opts if opt.startswith("--")}
-        shared = {"--database", "--config", "--plugin", "--json", "--output"}
+        shared = {"--database", "--config", "--no-config", "--trust", "--plugin", "--json", "--output"}
         assert {opt for opt in own - shared if opt not in PAGE} == set()

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from howsure.config import load
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.kit.settings_schema import settings_schema
 from net.setting_keys import all_keys, settings_page
 

@@ -8,12 +8,11 @@ import pytest
 from scipy.stats import fisher_exact
 
 from howsure.stats.clusters import clustered_rate
-from howsure.stats.estimates import estimate_mean, estimate_rate
+from howsure.stats.estimates import estimate_mean, estimate_rate, reliability
 from howsure.stats.intervals import Interval, wilson
 from howsure.stats.paired_differences import holm, paired_rates
 from howsure.stats.power import PairedRates, UnpairedRates, cases_needed, detectable_difference
 from howsure.stats.rate_correction import LabelTable, corrected_rate
-from howsure.stats.repeats import reliability
 
 PAGE = (Path(__file__).parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
 
@@ -66,12 +65,12 @@ def test_many_questions() -> None:
 
 def test_trying_again() -> None:
     cases = [(4, 4)] * 12 + [(3, 4)] * 5 + [(1, 4)] * 3
-    found = [reliability(cases, k) for k in range(1, 5)]
-    at = [round(each.at.value, 4) for each in found if each.at]
-    hat = [round(each.hat.value, 4) for each in found if each.hat]
-    assert (at, hat) == ([0.825, 0.925, 0.9625, 1.0], [0.825, 0.725, 0.6625, 0.6])
-    assert found[3].hat is not None
-    assert f"pass^4 is {percent(found[3].hat.interval)}" in PAGE
+    at = [reliability(cases, k, every=False) for k in range(1, 5)]
+    hat = [reliability(cases, k, every=True) for k in range(1, 5)]
+    assert [round(each.value, 4) for each in at if each] == [0.825, 0.925, 0.9625, 1.0]
+    assert [round(each.value, 4) for each in hat if each] == [0.825, 0.725, 0.6625, 0.6]
+    assert hat[3] is not None
+    assert f"pass^4 is {percent(hat[3].interval)}" in PAGE
 
 
 def test_corrected() -> None:

@@ -50,7 +50,9 @@ def howsure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Howsure:
         stdin: bytes = b"",
         alone: bool = False,
     ) -> Ended:
-        given = {name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_")} | (env or {})
+        given = {
+            name: value for name, value in os.environ.items() if not name.startswith("HOWSURE_") or "TRUST" in name
+        } | (env or {})
         place = cwd or tmp_path
         if alone or stdin or any(name == "LC_ALL" or name.startswith("PYTHON") for name in env or ()):
             return in_a_process(words, place, given, stdin)

@@ -120,11 +120,16 @@ class Server:
         return web.json_response({"calls": self.calls, "answered": self.answered})
 
 
-async def serve(port_file: Path, mood: str) -> None:
+def application(mood: str) -> web.Application:
+    """For `listening.in_a_thread`, where no process of its own is needed."""
     server = Server(mood)
     app = web.Application(client_max_size=64 * 1024 * 1024)
     app.add_routes([web.post("/v1/chat/completions", server.complete), web.get("/count", server.count)])
-    runner = web.AppRunner(app)
+    return app
+
+
+async def serve(port_file: Path, mood: str) -> None:
+    runner = web.AppRunner(application(mood))
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

@@ -110,6 +110,7 @@ def test_what_broke_can_be_tried_again(howsure: Howsure, troubled: str, tmp_path
 
 
 @pytest.mark.parametrize("mode", ["conversation", "server"])
+@pytest.mark.thorough
 def test_programs_that_misbehave_are_ended_and_told_of(howsure: Howsure, tmp_path: Path, mode: str) -> None:
     pids = tmp_path / "pids"
     block = f"""
@@ -117,6 +118,7 @@ targets:
   shop:
     kind: command
     command: [{sys.executable}, {TESTS / "shop_bot.py"}]
+    env: [SHOP_BOT_PIDS]
     mode: {mode}
     turn_seconds: 3
     stop_seconds: 1

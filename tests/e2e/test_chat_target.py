@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,21 +11,17 @@ from typing import Any
 import pytest
 
 from dialect_rows import reference_qa
+from e2e.model_server import application
 from house import lines, mcq
+from listening import in_a_thread
 
 Howsure = Callable[..., Any]
-SERVER = Path(__file__).with_name("model_server.py")
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> Iterator[str]:
-    port = tmp_path / "port"
-    process = subprocess.Popen([sys.executable, str(SERVER), str(port)])
-    while not port.is_file() or not port.read_text(encoding="utf-8"):
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port.read_text(encoding='utf-8')}"
-    process.kill()
-    process.wait()
+def base() -> Iterator[str]:
+    with in_a_thread(application("good")) as address:
+        yield address
 
 
 def calls(base: str) -> int:
@@ -70,6 +63,7 @@ def test_answers_are_cached_and_repeats_are_asked_anew(howsure: Howsure, base: s
     assert calls(base) == 18
 
 
+@pytest.mark.thorough
 def test_a_model_that_cannot_be_reached_errors_its_cases(howsure: Howsure, tmp_path: Path, dataset: Path) -> None:
     (tmp_path / "howsure.yaml").write_text("attempt_seconds: 1\n", encoding="utf-8")
     target = "chat:openai-compatible:m@http://127.0.0.1:9/v1"

@@ -1,5 +1,5 @@
-"""The script of the GitHub Action on two commits of a small repository: the sentence in the comment, and the exit code.
-GitHub is a server on loopback that keeps comments."""
+"""The script of the GitHub Action on two commits of a small repository: the sentence in the comment, and the exit code;
+then the second job, which comments. GitHub is a server on loopback that keeps comments."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 
 from house import lines, mcq
+from howsure.services.ci.forges import WRITTEN_BY
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "ci" / "check.sh"
 TOKEN = "ghs_secret_of_the_job"
 CASES = 60
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 
 def wrong_below(limit: int) -> str:
@@ -107,20 +108,25 @@ def github() -> Iterator[tuple[str, type[Comments]]]:
         thread.join()
 
 
-def check(folder: Path, api: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
-    """As the Action's step runs it."""
+def job_of(folder: Path, api: str = "", token: str = "") -> dict[str, str]:
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("HOWSURE_", "GITHUB_", "CI_"))}
-    job = {
+    return {
+        **clean,
+        "HOWSURE_TRUST": "1",
         "GITHUB_ACTIONS": "true",
         "GITHUB_BASE_REF": "main",
         "GITHUB_HEAD_REF": "change",
         "GITHUB_REF": "refs/pull/7/merge",
         "GITHUB_REPOSITORY": "somebody/shop",
         "GITHUB_API_URL": api,
-        "GITHUB_TOKEN": TOKEN if api else "",
+        "GITHUB_TOKEN": token,
         "GITHUB_OUTPUT": str(folder / "howsure-outputs"),
         "GITHUB_STEP_SUMMARY": str(folder / "howsure-summary.md"),
     }
+
+
+def check(folder: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """As the Action's step runs it, without a token."""
     given = {
         "HOWSURE_DATASETS": "cases.jsonl",
         "HOWSURE_RUN_OPTIONS": "--target\nfunction:bot.py:answer",
@@ -129,11 +135,25 @@ def check(folder: Path, api: str = "", **settings: str) -> subprocess.CompletedP
     return subprocess.run(
         ["bash", str(SCRIPT)],
         cwd=folder,
-        env={**clean, **job, **given, **settings},
+        env={**job_of(folder), **given, **settings},
         capture_output=True,
         text=True,
         check=False,
         timeout=170,
+        encoding="utf-8",
+    )
+
+
+def post(folder: Path, api: str, token: str = TOKEN) -> subprocess.CompletedProcess[str]:
+    """As the second job does it."""
+    return subprocess.run(
+        [sys.executable, "-I", "-m", "howsure", "comment", str(folder / "howsure-comment.md")],
+        cwd=folder.parent,
+        env=job_of(folder, api, token),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
         encoding="utf-8",
     )
 
@@ -162,12 +182,15 @@ def test_the_comment_has_the_right_sentence_and_the_exit_code_follows(
 ) -> None:
     commit(repository, bot=wrong_below(wrong))
     address, kept = github
-    done = check(repository, address)
+    done = check(repository)
     assert done.returncode == code, done.stderr
+    assert kept.asked == []
+    posted = post(repository, address)
+    assert (posted.returncode, posted.stderr) == (0, "the comment was made\n")
     comment = (repository / "howsure-comment.md").read_text(encoding="utf-8")
     assert f"**{sentence}" in comment
     assert sentence in done.stdout
-    assert kept.kept == {1: "a person's comment", 101: f"<!-- howsure: howsure -->\n{comment}"}
+    assert kept.kept == {1: "a person's comment", 101: f"<!-- howsure: howsure -->\n{comment}\n\n{WRITTEN_BY}\n"}
     assert len(comment) < 65_536
     assert (repository / "howsure-report.html").read_text(encoding="utf-8").startswith("<!")
     told = dict(line.split("=", 1) for line in (repository / "howsure-outputs").read_text("utf-8").splitlines())
@@ -183,10 +206,12 @@ def test_a_second_push_rewrites_our_comment_and_leaves_the_repository_as_it_was(
 ) -> None:
     commit(repository, bot=wrong_below(40))
     address, kept = github
-    first = check(repository, address, HOWSURE_GATES="errors <= 0")
+    first = check(repository, HOWSURE_GATES="errors <= 0")
     assert first.returncode == 0, first.stderr
+    assert post(repository, address).returncode == 0
     commit(repository, bot=wrong_below(0))
-    assert check(repository, address, HOWSURE_BASE_RUN="main").returncode == 0
+    assert check(repository, HOWSURE_BASE_RUN="main").returncode == 0
+    assert post(repository, address).stderr == "the comment was updated\n"
     assert list(kept.kept) == [1, 101]
     assert "change is better than main" in kept.kept[101]
     assert [method for method, _, _ in kept.asked] == ["GET", "POST", "GET", "PATCH"]
@@ -200,13 +225,14 @@ def test_a_second_push_rewrites_our_comment_and_leaves_the_repository_as_it_was(
 
 
 @pytest.mark.thorough
-def test_inconclusive_may_be_let_pass_and_a_comment_refused_changes_nothing(
+def test_inconclusive_may_be_let_pass_and_a_comment_that_is_refused_is_told(
     repository: Path, github: tuple[str, type[Comments]]
 ) -> None:
     commit(repository, bot=wrong_below(12))
-    done = check(repository, github[0], HOWSURE_INCONCLUSIVE="pass", GITHUB_TOKEN="wrong")
+    done = check(repository, HOWSURE_INCONCLUSIVE="pass")
     assert done.returncode == 0, done.stderr
-    assert "no comment was posted: GitHub refused the comment: 403" in done.stderr
+    posted = post(repository, github[0], "wrong")
+    assert (posted.returncode, posted.stderr) == (2, "error: GitHub refused the comment: 403 Forbidden\n")
     assert "inconclusive: no_regression vs main by 5%" in done.stdout
     assert "exit-code=101\n" in (repository / "howsure-outputs").read_text(encoding="utf-8")
 
@@ -218,7 +244,7 @@ def test_a_base_that_cannot_be_run_is_told_and_the_change_is_still_held_to_its_g
     git(repository, "commit", "-q", "-a", "-m", "no agent yet")
     git(repository, "switch", "-q", "-c", "first")
     commit(repository, bot=wrong_below(0))
-    done = check(repository, HOWSURE_GATES="pass_rate >= 0.9", HOWSURE_COMMENT="false")
+    done = check(repository, HOWSURE_GATES="pass_rate >= 0.9")
     assert done.returncode == 0, done.stderr
     assert "the base could not be run (it ended with 2): there is nothing to compare with" in done.stderr
     assert "All 60 passed" in done.stdout
@@ -226,7 +252,7 @@ def test_a_base_that_cannot_be_run_is_told_and_the_change_is_still_held_to_its_g
 
 def test_a_change_that_cannot_be_run_ends_as_its_run_did(repository: Path) -> None:
     commit(repository, bot="def answer(:\n")
-    done = check(repository, HOWSURE_COMMENT="false")
+    done = check(repository)
     assert done.returncode == 2
     assert "the run of change ended with 2: see above. Nothing was compared." in done.stderr
     assert "Traceback" not in done.stderr
@@ -241,7 +267,7 @@ def test_a_change_that_cannot_be_run_ends_as_its_run_did(repository: Path) -> No
     ],
 )
 def test_settings_that_are_wrong_are_told(repository: Path, settings: dict[str, str], told: str) -> None:
-    done = check(repository, HOWSURE_COMMENT="false", **settings)
+    done = check(repository, **settings)
     assert done.returncode == 2
     assert told in done.stderr
 
@@ -249,7 +275,6 @@ def test_settings_that_are_wrong_are_told(repository: Path, settings: dict[str, 
 def test_what_a_contributor_writes_is_never_a_command(repository: Path) -> None:
     done = check(
         repository,
-        HOWSURE_COMMENT="false",
         HOWSURE_DATASETS="cases.jsonl; touch owned\n$(touch owned)",
         HOWSURE_BASE="",
     )

@@ -93,7 +93,7 @@ def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", program, "runs", str(gone)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program, "runs", str(gone)], capture_output=True, text=True, timeout=240, check=False
     )
     assert (done.returncode, done.stderr.strip()) == (
         2,

@@ -12,6 +12,8 @@ import pytest
 from e2e.conftest import Howsure
 from house import lines, mcq
 
+pytestmark = pytest.mark.thorough
+
 
 def completed(howsure: Howsure, *words: str) -> list[tuple[str, str]]:
     """What bash is told: the kind and the word, for a line that ends in the last of the words."""

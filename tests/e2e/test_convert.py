@@ -27,7 +27,7 @@ def test_the_seeds_flags_make_a_golden_file(howsure: Howsure, raw_logs: Path, tm
     flags = ("--input", raw_logs, "--output", "my_golden.json", "--agent", "my_agent", "--prefix", "billing")
     done = howsure("convert", *flags, "--metadata", "complexity:high")
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[-1] == "wrote my_golden.json (golden): 1 cases"
+    assert done.out.splitlines()[-1] == "wrote my_golden.json (golden): 1 case"
     (question,) = json.loads((tmp_path / "my_golden.json").read_text())["golden_questions"]
     assert question["id"].startswith("billing_")
     assert question["user_inputs"] == ["Hi", "Where is A1?"]
@@ -58,8 +58,8 @@ def test_what_the_target_cannot_hold_is_named(howsure: Howsure, raw_logs: Path) 
     howsure("convert", raw_logs, "-o", "g.json", "--agent", "shop")
     done = howsure("convert", "g.json", "--to", "test-set", "-o", "t.json")
     assert done.code == 0
-    assert "lost expectations.agents_involved in 1 cases" in done.out
-    assert "changed input.turns in 1 cases" in done.out
+    assert "lost expectations.agents_involved in 1 case" in done.out
+    assert "changed input.turns in 1 case" in done.out
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_bad_source_ends_with_two_and_writes_nothing(
         (("convert", "raw_logs.json", "-o", "g.json", "--since", "soon"), "--since soon: expected a day or time"),
         (("convert", "raw_logs.json", "--to", "scenario-catalog", "-o", "g.jsonl"), "made of --count and --seed"),
         (("split", "raw_logs.json"), "split either --by LABEL or by --share"),
-        (("sample", "raw_logs.json", "-n", "1", "-o", "x.json"), "not recognised as any dialect"),
+        (("sample", "raw_logs.json", "-n", "1", "-o", "x.json"), "this is a file of raw-logs"),
     ],
     ids=["nothing", "metadata", "since", "catalog", "split", "sample"],
 )
@@ -174,7 +174,30 @@ def test_an_unknown_target_names_the_known_ones_and_those_of_plugins(howsure: Ho
     lines(tmp_path / "legal.jsonl", mcq(1))
     plugins = ("--plugin", "flashcards.py", "--plugin", "reader.py")
     done = howsure("convert", "legal.jsonl", "--to", "parquet", "-o", "x.parquet", *plugins)
-    known = "explain, flashcards, golden, legal, scenario-catalog, simulation, test-set"
+    tools = "braintrust, deepeval, explain, flashcards, golden, inspect, langsmith, legal, openai-evals, plain, ragas"
+    known = f"{tools}, scenario-catalog, simulation, test-set"
     assert (done.code, f"unknown target 'parquet'; known: {known}" in done.err) == (2, True), done.err
     wrong_ending = howsure("convert", "legal.jsonl", "--to", "flashcards", "-o", "x.json", *plugins)
-    assert "a flashcards file ends in .jsonl or .ndjson or .csv" in wrong_ending.err
+    assert "files of the format flashcards end in .jsonl or .ndjson or .csv" in wrong_ending.err
+
+
+def test_an_adk_scenario_keeps_its_criteria_and_rubrics_in_a_test_set_and_says_what_is_lost(
+    howsure: Howsure, tmp_path: Path
+) -> None:
+    rubric = {"rubric_id": "p", "rubric_content": {"text_property": "Is polite."}, "type": "FINAL_RESPONSE_QUALITY"}
+    scenario = {"starting_prompt": "Hi", "conversation_plan": "Ask for X.", "user_persona": "EXPERT"}
+    case = {"eval_id": "w1", "rubrics": [rubric], "conversation_scenario": scenario}
+    (tmp_path / "s.evalset.json").write_text(json.dumps({"eval_set_id": "s", "eval_cases": [case]}))
+    criteria = {"hallucinations_v1": {"threshold": 0.5, "judge_model_options": {"num_samples": 5}}}
+    (tmp_path / "mine.json").write_text(json.dumps({"criteria": criteria}))
+    words = ("convert", "s.evalset.json", "--to", "test-set", "--criteria", "mine.json", "-o", "w.json", "--json")
+    report = howsure(*words).json
+    assert [(each["field"], each["cases"], each["first"]) for each in report["lost"]] == [
+        ("criteria.hallucinations_v1.judge_model_options", 1, "w1")
+    ]
+    (item,) = json.loads((tmp_path / "w.json").read_text())["items"]
+    assert item["expected"]["reference_data"] == {
+        "adk_criteria": {"hallucinations_v1": 0.5},
+        "adk_rubrics": [{"rubric_id": "p", "text": "Is polite.", "type": "FINAL_RESPONSE_QUALITY"}],
+    }
+    assert item["inputs"]["persona"].startswith("An expert")

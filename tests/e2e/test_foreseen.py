@@ -31,9 +31,13 @@ UNKNOWN = (
 )
 
 
+STUDY = "You should study the basics first: read what you should study on each page, and then take the practice exam."
+
+
 def planned(number: int, contract: Any = "StudyPlanOutput", answer: str = "", **fields: Any) -> dict[str, Any]:
     answer = answer or json.dumps(PLAN)
-    payload = {"CoherenceExplain": {"input": answer, "question": "What should I study?"}}
+    payload = {"HelpfulnessExplain": {"input": answer, "question": "What should I study?"}}
+    fields = {"required_evals": ["HelpfulnessExplain"], **fields}
     return explain(number, model_answer=answer, explain_inputs=payload, expected_contract=contract, **fields)
 
 
@@ -61,11 +65,16 @@ def test_a_missing_answer_is_refused_before_any_judge_is_asked(howsure: Howsure,
     rows = [explain(1), explain(2, model_answer=..., explain_inputs=...)]
     refused = howsure("run", write_rows(tmp_path / "cases.jsonl", rows), "--judge", judge)
     assert refused.code == 2
-    assert "1 answers are missing: learning-path-curator-002." in refused.err
+    assert "1 answer is missing: learning-path-curator-002." in refused.err
 
 
 def test_an_eval_that_needs_a_model_is_said_before_the_run(howsure: Howsure, tmp_path: Path) -> None:
-    rows = [explain(number, required_evals=["CoherenceExplain", "EmpathyExplain"]) for number in (1, 2)]
+    rows = [
+        explain(
+            number, required_evals=["IntentResolutionExplain", "EmpathyExplain"], model_answer=STUDY, explain_inputs={}
+        )
+        for number in (1, 2)
+    ]
     data = write_rows(tmp_path / "cases.jsonl", rows)
     ran = howsure("run", data, "--json")
     assert f"warning: {NO_MODEL}" in ran.err
@@ -91,7 +100,7 @@ def test_what_no_selected_grader_checks_is_on_the_run_and_on_the_case(howsure: H
     calls = [{"tool": "search", "arguments": {}}]
     data = write_rows(tmp_path / "plans.jsonl", [planned(1, expected_tool_calls=calls), planned(2)])
     assert notes_and_flags(howsure, data) == ([], {})
-    notes, flags = notes_and_flags(howsure, data, "--graders", "CoherenceExplain,output_contract")
+    notes, flags = notes_and_flags(howsure, data, "--graders", "HelpfulnessExplain,output_contract")
     assert notes == ["expected tool_calls of 1 case is checked by no grader of this run: use --graders +tool_calls"]
     assert flags == {"not_checked": 1}
 
@@ -157,7 +166,7 @@ def test_a_profile_may_name_an_eval_that_the_run_brings(howsure: Howsure, tmp_pa
     (tmp_path / "howsure.yaml").write_text("profiles: {strict: {marks: {warmth: 4}}}\n", encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(EVAL, encoding="utf-8")
     assert howsure("run", data).code == 2
-    ran = howsure("run", data, "--evals", "mine.yaml", "--graders", "CoherenceExplain")
+    ran = howsure("run", data, "--evals", "mine.yaml", "--graders", "HelpfulnessExplain")
     assert ran.code == 0, ran.err
 
 

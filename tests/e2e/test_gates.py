@@ -67,7 +67,7 @@ def test_a_gate_is_told_in_a_sentence_and_in_json(run: Howsure, howsure: Howsure
         0.95,
         20,
     )
-    assert gate["needed_cases"] == 134
+    assert gate["needed_cases"] == 211
     shown = howsure("show", "latest")
     assert shown.code == 0
     assert "inconclusive  pass_rate >= 0.9" in shown.out
@@ -181,7 +181,7 @@ def in_a_process(program: str, folder: Path) -> str:
 def test_a_plan_says_how_many_cases_in_a_sentence(howsure: Howsure, run: Howsure) -> None:
     done = howsure("plan", "--difference", "5%", "--rate", "0.8")
     assert done.code == 0
-    assert "1,094 cases" in done.out.replace("\n", " ")
+    assert "1,131 cases" in done.out.replace("\n", " ")
     run("p" * 80 + "f" * 20, repeat=2)
     learned = howsure("plan", "--difference", "5%", "--paired", "--from", "latest", "--json").json
     assert (learned["rate"], learned["cases"], learned["assumed"]) == (0.8, 100, [])
@@ -206,13 +206,13 @@ def test_a_plan_that_cannot_be_made_is_explained(howsure: Howsure, words: list[s
 
 
 def test_a_trend_shows_where_the_rate_changed(howsure: Howsure, run: Howsure) -> None:
-    for letters in ("p" * 60, "p" * 59 + "f", "p" * 40 + "f" * 20):
+    for letters in ("p" * 60, "p" * 59 + "f", "p" * 60, "p" * 59 + "f", "p" * 40 + "f" * 20):
         assert run(letters, "--name", "nightly").code == 0
     done = howsure("trend", "nightly")
     assert done.code == 0
     assert "It fell from 99.2 % to 66.7 %" in done.out.replace("\n", " ")
     found = howsure("trend", "--dataset", "house.jsonl", "--json").json
-    assert [turning["index"] for turning in found["lines"][0]["turnings"]] == [2]
+    assert [turning["index"] for turning in found["lines"][0]["turnings"]] == [4]
     missing = howsure("trend", "nobody")
     assert missing.code == 2
     assert "there is no run of the agent or run name 'nobody'" in missing.err

@@ -239,7 +239,21 @@ def test_the_page_has_no_element_that_was_planted(place: Path) -> None:
     assert [given for _, given in parser.found if any(key.startswith("on") for key in given)] == []
 
 
-@pytest.mark.parametrize("name", [each.endings[0] for each in FORMATS if each.name not in ("every-eval-ever", "pdf")])
+ONE_MODEL = ("inspect", "openai-evals", "langsmith")
+
+
+@pytest.mark.parametrize("kind", ONE_MODEL)
+@pytest.mark.parametrize("text", [HTML[0], TERMINAL[0], FORMULAS[0]])
+def test_every_format_about_one_model_can_be_written_of_a_hostile_candidate(kind: str, text: str, place: Path) -> None:
+    said(place, "export", AFTER, "--to", kind, "-o", f"{kind}.one", "--candidate", text)
+    assert (place / f"{kind}.one").stat().st_size > 1000
+    (place / f"{kind}.one").unlink()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [each.endings[0] for each in FORMATS if each.name not in ("every-eval-ever", "pdf", *ONE_MODEL)],
+)
 def test_every_format_can_be_written_of_such_a_run(name: str, place: Path) -> None:
     assert report(place, f"whole{name}").stat().st_size > 1000
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from house import lines
+from dialect_rows import reference_qa
+from e2e.model_server import application
+from house import asked_and_answered, lines
+from listening import in_a_thread
 
 Howsure = Callable[..., Any]
 
@@ -68,7 +68,8 @@ def test_a_stored_run_is_calibrated_and_remembered(howsure: Howsure, labels: Pat
     assert pooled["verdicts"]["agreement"]["value"] == 1.0
     assert pooled["verdicts"]["with_silence"] == {
         "value": 0.96,
-        "interval": pytest.approx([0.805, 0.998], abs=1e-3),
+        # Over whole cases; as 25 cases it would be 80.5 to 99.8.
+        "interval": pytest.approx([0.759, 0.9997], abs=1e-3),
         "n": 25,
     }
     assert pooled["raters"]["annotators"] == ["ann", "bo"]
@@ -79,6 +80,9 @@ def test_a_stored_run_is_calibrated_and_remembered(howsure: Howsure, labels: Pat
     assert told.code == 0
     assert "this version" in told.out
     assert "kappa 1.000" in told.out
+    shown = howsure("judge", "calibrate", labels, "--run", "demo").out
+    assert flat(shown).startswith("The judge misses 0 % (")
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 def test_datasets_are_judged_now_with_the_graders_that_the_labels_name(howsure: Howsure, labels: Path) -> None:
@@ -181,20 +185,10 @@ def test_the_offline_judge_is_shaken_and_attacked(howsure: Howsure) -> None:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Iterator[str]:
+def model() -> Iterator[str]:
     """A model on loopback that gives everything the lowest value."""
-    port = tmp_path / "port"
-    script = Path(__file__).parent / "model_server.py"
-    server = subprocess.Popen([sys.executable, str(script), str(port), "bad"])
-    try:
-        for _ in range(200):
-            if port.is_file() and port.read_text(encoding="utf-8"):
-                break
-            time.sleep(0.05)
-        yield f"openai-compatible:judge@http://127.0.0.1:{port.read_text(encoding='utf-8')}/v1"
-    finally:
-        server.kill()
-        server.wait()
+    with in_a_thread(application("bad")) as address:
+        yield f"openai-compatible:judge@{address}/v1"
 
 
 def test_a_model_is_tested_and_calibrated_like_any_judge(howsure: Howsure, model: str, labels: Path) -> None:
@@ -210,12 +204,17 @@ def test_a_model_is_tested_and_calibrated_like_any_judge(howsure: Howsure, model
     assert [each["current"] for each in told["calibrations"]] == [True]
 
 
-def test_a_judge_that_agrees_as_well_may_replace_the_old_one(howsure: Howsure, labels: Path) -> None:
+def test_a_judge_that_agrees_as_well_may_replace_the_old_one_where_enough_labels_show_it(
+    howsure: Howsure, labels: Path
+) -> None:
     done = howsure("judge", "migrate", RECORDED, RECORDED, labels, *TEST_SET, "--json")
-    assert done.code == 0, done.err
-    assert done.json["may_replace"] is True
-    assert done.json["gain"]["interval"] == [0.0, 0.0]
+    assert done.code == 101, "labels of ten cases cannot show that it is at most five points worse"
+    assert (done.json["may_replace"], done.json["gain"]["value"], done.json["margin"]) == (None, 0.0, 0.05)
     assert done.json["shifts"][0]["flips"] == []
+    wide = howsure("judge", "migrate", RECORDED, RECORDED, labels, *TEST_SET, "--margin", "0.4", "--json")
+    assert wide.code == 0, wide.err
+    assert wide.json["may_replace"] is True
+    assert "at most 40 points worse" in wide.json["sentence"]
 
 
 def test_a_judge_that_agrees_less_may_not_and_the_flips_are_named(howsure: Howsure, labels: Path, model: str) -> None:
@@ -237,3 +236,50 @@ def test_too_few_labels_do_not_decide(howsure: Howsure, tmp_path: Path, graded: 
     done = howsure("judge", "migrate", RECORDED, "offline", path, *TEST_SET)
     assert done.code == 101
     assert "It cannot be told" in done.out
+
+
+UNREADABLE = {
+    "empty": "",
+    "refused": "I'm sorry, but I can't help with that.",
+    "no_grade": "It is partially correct.",
+    "several_grades": "Score: 0.5. No, wait. Score: 0.2",
+    "off_scale": {"score": 7},
+    "not_json": "{score: high}",
+    "cut_off": '{"score": 0.5, "reason": "It',
+}
+
+
+def test_replies_that_cannot_be_read_are_counted_by_kind_on_the_run_and_in_a_calibration(
+    howsure: Howsure, tmp_path: Path
+) -> None:
+    said = {**UNREADABLE, "fine": {"score": 1}, "also_off_scale": "-1"}
+    questions = [reference_qa(name, prompt=f"What of {name}?") for name in said]
+    answers = [{"case_id": name, "candidate_name": "bot", "response_text": "A fox."} for name in said]
+    asked, answered = asked_and_answered(tmp_path, questions, answers)
+    replies = [
+        {"case_id": name, "grader": "reference_answer", "attempt": attempt, "reply": reply}
+        for name, reply in said.items()
+        for attempt in (1, 2)
+    ]
+    judge = f"recorded:{lines(tmp_path / 'replies.jsonl', *replies)}"
+    assert howsure("run", asked, "--responses", answered, "--judge", judge, "--name", "r", "--quiet").code == 3
+    assert howsure("show", "r", "--json").json["flags"] == {
+        f"unreadable_{kind}": 2 if kind == "off_scale" else 1 for kind in sorted(UNREADABLE)
+    }
+    told = "1 empty, 1 refused, 1 without a grade, 1 with several grades, 2 off the scale, 1 broken JSON, 1 cut off"
+    assert f"Judge replies that cannot be read, by results: {told}." in flat(howsure("show", "r").out)
+    labels = lines(
+        tmp_path / "people.jsonl",
+        *({"case_id": name, "grader": "reference_answer", "label": True, "annotator": "ann"} for name in said),
+    )
+    assert f"1 compared + 8 cannot tell or unreadable ({told})" in flat(
+        howsure("judge", "calibrate", labels, "--run", "r").out
+    )
+    assert howsure("judge", "calibrate", labels, "--run", "r", "--json").json["coverage"]["kinds"] == {
+        f"unreadable_{kind}": 2 if kind == "off_scale" else 1 for kind in sorted(UNREADABLE)
+    }
+
+
+def flat(text: str) -> str:
+    """The text on one line."""
+    return " ".join(text.split())

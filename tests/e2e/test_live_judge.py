@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from dialect_rows import explain, write_rows
-from howsure.dialects.explain_rows import payload_of
-from howsure.dialects.explain_schema import PAYLOADS
+from e2e.model_server import application
+from howsure.dialects.explain_rows import PAYLOADS, payload_of
 from howsure.services.demo import DEMOS, Demo, demo_folder
+from listening import in_a_thread
 
 Howsure = Callable[..., Any]
-SERVER = Path(__file__).with_name("model_server.py")
 
 
 class Model:
     """A running model server."""
 
-    def __init__(self, port: int) -> None:
-        self.base = f"http://127.0.0.1:{port}/v1"
+    def __init__(self, address: str) -> None:
+        self.base = f"{address}/v1"
         self.spec = f"openai-compatible:judge-1@{self.base}"
 
     @property
@@ -35,23 +33,16 @@ class Model:
             return int(json.load(answer)["calls"])
 
 
-def started(folder: Path, mood: str) -> tuple[subprocess.Popen[bytes], Model]:
-    port = folder / f"port-{mood}"
-    process = subprocess.Popen([sys.executable, str(SERVER), str(port), mood])
-    for _ in range(200):
-        if port.is_file() and port.read_text(encoding="utf-8"):
-            return process, Model(int(port.read_text(encoding="utf-8")))
-        time.sleep(0.05)
-    process.kill()
-    raise AssertionError("the model server did not start")
+@contextmanager
+def serving(mood: str) -> Iterator[Model]:
+    with in_a_thread(application(mood)) as address:
+        yield Model(address)
 
 
 @pytest.fixture
-def model(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Model]:
-    process, found = started(tmp_path, getattr(request, "param", "good"))
-    yield found
-    process.kill()
-    process.wait()
+def model(request: pytest.FixtureRequest) -> Iterator[Model]:
+    with serving(getattr(request, "param", "good")) as found:
+        yield found
 
 
 def words(demo: Demo, judge: str) -> list[str | Path]:

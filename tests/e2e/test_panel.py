@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from e2e.model_server import application
 from howsure.services.demo import DEMOS, Demo, demo_folder
+from listening import in_a_thread
 
 Howsure = Callable[..., Any]
-SERVER = Path(__file__).with_name("model_server.py")
 
 
 class Model:
     """A running model server; every name that it is asked under is a model of it."""
 
-    def __init__(self, port: int) -> None:
-        self.base = f"http://127.0.0.1:{port}/v1"
+    def __init__(self, address: str) -> None:
+        self.base = f"{address}/v1"
 
     def named(self, name: str) -> str:
         return f"openai-compatible:{name}@{self.base}"
@@ -35,22 +34,9 @@ class Model:
 
 
 @pytest.fixture
-def serving(tmp_path: Path) -> Iterator[Callable[[str], Model]]:
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start(mood: str) -> Model:
-        port = tmp_path / f"port-{len(processes)}"
-        processes.append(subprocess.Popen([sys.executable, str(SERVER), str(port), mood]))
-        for _ in range(200):
-            if port.is_file() and port.read_text(encoding="utf-8"):
-                return Model(int(port.read_text(encoding="utf-8")))
-            time.sleep(0.05)
-        raise AssertionError("the model server did not start")
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.wait()
+def serving() -> Iterator[Callable[[str], Model]]:
+    with ExitStack() as stack:
+        yield lambda mood: Model(stack.enter_context(in_a_thread(application(mood))))
 
 
 def configured(place: Path, *members: str, **rest: Any) -> None:

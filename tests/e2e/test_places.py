@@ -14,7 +14,12 @@ from howsure.services.demo import DEMOS, Demo, demo_folder
 
 Howsure = Callable[..., Any]
 
-ids = [demo.dialect for demo in DEMOS]
+each_demo = pytest.mark.parametrize(
+    "demo",
+    [pytest.param(demo, marks=pytest.mark.thorough if place else ()) for place, demo in enumerate(DEMOS)],
+    ids=[demo.dialect for demo in DEMOS],
+)
+"""One of them in `make test`, all in `make test-thorough`."""
 
 
 def words(demo: Demo, base: Path) -> list[str | Path]:
@@ -33,14 +38,14 @@ def copied(tmp_path: Path) -> Path:
     return base
 
 
-@pytest.mark.parametrize("demo", DEMOS, ids=ids)
+@each_demo
 def test_a_path_with_spaces_and_beyond_ascii_works(howsure: Howsure, copied: Path, demo: Demo) -> None:
     done = howsure(*words(demo, copied), "--json")
     assert done.code == 3, done.err
     assert done.json["passed"] > 0
 
 
-@pytest.mark.parametrize("demo", DEMOS, ids=ids)
+@each_demo
 def test_a_terminal_without_unicode_works(howsure: Howsure, copied: Path, demo: Demo) -> None:
     plain = {"PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "LC_ALL": "C"}
     done = howsure(*words(demo, copied), env=plain)
@@ -50,7 +55,7 @@ def test_a_terminal_without_unicode_works(howsure: Howsure, copied: Path, demo: 
     assert howsure("results", "--json", env=plain).json[0]["run_id"]
 
 
-@pytest.mark.parametrize("demo", DEMOS, ids=ids)
+@each_demo
 def test_a_dataset_that_cannot_be_written_to_works(howsure: Howsure, copied: Path, demo: Demo) -> None:
     for path in (*copied.rglob("*"), copied):
         path.chmod(0o555 if path.is_dir() else 0o444)

@@ -141,9 +141,9 @@ def test_a_plug_in_brings_a_report_format(ran: Callable[..., Any], tmp_path: Pat
 
 def test_a_format_of_a_plug_in_is_among_the_known_ones(ran: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "tally.py").write_text(PLUGIN)
-    assert "known: canonical, csv, every-eval-ever" in ran("report", "--format", "tally").err
+    assert "known: canonical, csv, deepeval, every-eval-ever" in ran("report", "--format", "tally").err
     assert "tally" in ran("report", "--format", "word", "--plugin", "tally.py").err.split("known: ")[1]
-    assert ".eee.json, .tally;" in ran("report", "-o", "a.docx", "--plugin", "tally.py").err
+    assert ".otlp.jsonl, .tally;" in ran("report", "-o", "a.docx", "--plugin", "tally.py").err
     (tmp_path / "html.py").write_text(PLUGIN.replace('"tally"', '"html"'))
     done = ran("report", "--plugin", "html.py")
     assert (done.code, done.err) == (2, "error: --plugin html.py: two report formats are named 'html'\n")

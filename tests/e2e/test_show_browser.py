@@ -23,7 +23,7 @@ from house import asked_and_answered
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202egnorw"
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 
 class Screen:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from e2e.conftest import Howsure
-from e2e.test_live_judge import Model, started, words
+from e2e.test_live_judge import Model, serving, words
 from howsure.services.demo import DEMOS, demo_folder
 
 RUN = ("triage", "demo test-set")
@@ -30,19 +30,15 @@ def demo(howsure: Howsure) -> Howsure:
 
 
 @pytest.fixture
-def garbage(tmp_path: Path) -> Iterator[Model]:
-    process, found = started(tmp_path, "garbage")
-    yield found
-    process.kill()
-    process.wait()
+def garbage() -> Iterator[Model]:
+    with serving("garbage") as found:
+        yield found
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Iterator[Model]:
-    process, found = started(tmp_path, "good")
-    yield found
-    process.kill()
-    process.wait()
+def model() -> Iterator[Model]:
+    with serving("good") as found:
+        yield found
 
 
 def test_the_failures_of_a_run_are_triaged_without_a_model(demo: Howsure) -> None:

@@ -14,10 +14,10 @@ import pytest
 
 from house import lines, mcq
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="signals")]
+pytestmark = [pytest.mark.thorough, pytest.mark.skipif(os.name != "posix", reason="signals")]
 
 ASKED = "def answer(text):\n    open('asked', 'a').write(text.splitlines()[0] + '\\n')\n    return {!r}\n"
-SECONDS = 90
+SECONDS = 180
 
 
 class Watching:

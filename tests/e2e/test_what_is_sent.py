@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,11 @@ from typing import Any
 import pytest
 
 from dialect_rows import reference_qa
+from e2e.model_server import application
 from house import lines, mcq
+from listening import in_a_thread
 
 Howsure = Callable[..., Any]
-SERVER = Path(__file__).with_name("model_server.py")
 
 BOT = """
 def answer(text):
@@ -41,14 +40,9 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> Iterator[str]:
-    port = tmp_path / "port"
-    process = subprocess.Popen([sys.executable, str(SERVER), str(port)])
-    while not port.is_file() or not port.read_text(encoding="utf-8"):
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{port.read_text(encoding='utf-8')}/v1"
-    process.kill()
-    process.wait()
+def base() -> Iterator[str]:
+    with in_a_thread(application("good")) as address:
+        yield f"{address}/v1"
 
 
 @pytest.fixture

@@ -45,8 +45,8 @@ EVAL_SET = {
     ],
 }
 CRITERIA = {"criteria": {"tool_trajectory_avg_score": 1.0, "response_match_score": 0.1}}
-MEASURES = ("token_usage", "context_saturation", "output_density", "thinking_metrics", "cache_efficiency")
-"""What is counted in tokens."""
+MEASURES = ("token_usage", "context_saturation", "output_density")
+"""What is counted in tokens. (This model reports neither cached tokens nor those of thinking.)"""
 
 
 def evaluated(folder: Path) -> None:
@@ -86,7 +86,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv"])
-def test_the_history_of_adk_eval_is_graded_and_no_latency_is_invented(
+def test_the_history_of_adk_eval_is_graded_with_the_latency_that_adk_measured(
     shop: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(shop)
@@ -100,7 +100,9 @@ def test_the_history_of_adk_eval_is_graded_and_no_latency_is_invented(
     assert scores["token_usage"][0] == pytest.approx(6.24e-05)
     assert scores["context_saturation"][0] == 18.0
     assert (scores["tool_utilization"], scores["tool_success_rate"]) == ((2.0, "scored"), (1.0, "scored"))
-    assert scores["latency_metrics"] == (None, "not_applicable")
+    # ADK 2 measures each turn while it runs; the times of the spans stay made up.
+    seconds, status = scores["latency_metrics"]
+    assert status == "scored" and 0 < seconds < 60
     assert "__llm_request_key__" not in Path(f"shop.{ending}").read_text()
 
 
@@ -113,7 +115,9 @@ def test_what_the_eval_set_expects_is_held_against_the_history(shop: Path, monke
     wanted = ("tool_usage_accuracy", "trajectory_accuracy", "state_management_fidelity", "agent_routing")
     assert {name: scores[name] for name in wanted} == dict.fromkeys(wanted, (1.0, "scored"))
     assert {name: scores[name][1] for name in MEASURES} == dict.fromkeys(MEASURES, "scored")
-    assert scores["latency_metrics"] == (None, "not_applicable")
+    # ADK 2 measures each turn while it runs; the times of the spans stay made up.
+    seconds, status = scores["latency_metrics"]
+    assert status == "scored" and 0 < seconds < 60
 
 
 def test_the_marks_that_adk_gave_are_kept_and_never_read_as_ours(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:

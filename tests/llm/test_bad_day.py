@@ -46,7 +46,7 @@ async def a_day(faults: Faults) -> tuple[float, BadServer, CallCounters]:
         return await ask_all(model, CALLS, 50), server, door.total
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 async def test_a_bad_day_loses_nothing_asks_nothing_twice_and_takes_less_than_three_times_as_long() -> None:
     undisturbed, quiet, _ = await a_day(Faults())
     took, server, counters = await a_day(Faults(s429=0.1, s500=0.1, hang=0.01))
@@ -71,6 +71,7 @@ async def test_a_server_that_answers_garbage_fails_every_call_with_the_reply_and
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 async def test_two_hundred_in_flight_take_hardly_longer_than_the_model_does() -> None:
     async with connected(Faults(), ClientOptions(concurrency=200)) as (server, _, model):
         took = await ask_all(model, 4000, 200)

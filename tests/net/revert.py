@@ -29,7 +29,7 @@ class Revert(Struct, frozen=True):
 REVERTS = [
     Revert(
         "min_max: criteria are not taken for the whole",
-        "policies/worlds.py",
+        "policies/verdicts.py",
         "grade.name == WEIGHTED and grade.part is None",
         "grade.name == WEIGHTED",
     ),
@@ -43,8 +43,8 @@ REVERTS = [
     Revert(
         "n/a is read only where it is offered",
         "graders/judged_grader.py",
-        'raise UnparsableReply("the reply says that the question does not apply, which it does not offer")',
-        "pass",
+        "if isinstance(ruling, NotApplicable) and not self.may_not_apply:",
+        "if False:",
     ),
     Revert(
         "every target gets choices, context and documents",

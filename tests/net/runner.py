@@ -28,6 +28,7 @@ from net.worlds import WORLDS
 INSTALLED = os.environ.get("NET") == "installed"
 COMMAND = Path(sys.executable).with_name("howsure")
 KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT")
+TRUST = ("HOWSURE_TRUST", "HOWSURE_TRUST_FILE")
 
 
 class Ended(Struct, frozen=True):
@@ -135,7 +136,7 @@ class Runner:
         return text
 
     def _environ(self, env: Mapping[str, str]) -> dict[str, str]:
-        environ = {name: os.environ[name] for name in KEPT if name in os.environ}
+        environ = {name: os.environ[name] for name in (*KEPT, *TRUST) if name in os.environ}
         model = self._places.get("MODEL", "")
         return {**environ, "COLUMNS": "80", "OPENAI_COMPATIBLE_BASE_URL": f"{model}/v1", **env}
 

@@ -6,15 +6,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from aiohttp import web
 
 from e2e.model_server import filled, listed
+from listening import in_a_thread
 
 SCALE = re.compile(r"number from (\d+) to (\d+)")
 SHOWN_HEADERS = ("Authorization", "X-Case", "Content-Type")
@@ -157,32 +156,6 @@ class Loopback:
         return app
 
 
-@contextmanager
-def loopback() -> Iterator[str]:
+def loopback() -> AbstractContextManager[str]:
     """Its address."""
-    ready, ports = threading.Event(), list[int]()
-    loop = asyncio.new_event_loop()
-
-    async def serve() -> web.AppRunner:
-        runner = web.AppRunner(Loopback().app())
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        ports.append(runner.addresses[0][1])
-        ready.set()
-        return runner
-
-    def work() -> None:
-        asyncio.set_event_loop(loop)
-        runner = loop.run_until_complete(serve())
-        loop.run_forever()
-        loop.run_until_complete(runner.cleanup())
-        loop.close()
-
-    thread = threading.Thread(target=work, name="loopback", daemon=True)
-    thread.start()
-    ready.wait(30)
-    try:
-        yield f"http://127.0.0.1:{ports[0]}"
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(30)
+    return in_a_thread(Loopback().app())

@@ -38,6 +38,8 @@ ROWS = [
         other="second", files=BETTER_FILE, before=(RUN, BETTER)),
     Row("report RUN", "which run", "first", "report -o there.md", {"file there.md": "75.0 %"},
         {"no file there.md": "75.0 %"}, other="second", files=BETTER_FILE, before=(RUN, BETTER)),
+    Row("export RUN", "which run", "first", "export --to openai-evals -o there", {"file there": '"accuracy":0.75'},
+        {"no file there": '"accuracy":0.75'}, other="second", files=BETTER_FILE, before=(RUN, BETTER)),
     Row("triage RUN", "which run", "first", "triage --json", {"failed": 1}, {"failed": 0}, other="second",
         files=BETTER_FILE, before=(RUN, BETTER)),
     *(

@@ -6,7 +6,7 @@ from typing import Any
 
 from net.rows import Row
 from net.table_run import SPELLED
-from net.worlds import answers, entry, explained, rulings
+from net.worlds import answers, entry, explained, question, rulings
 
 RUN = "run cases.jsonl --responses answers.jsonl --name first --quiet"
 BOTH = "run cases.jsonl --responses both.jsonl --name both --quiet"
@@ -105,6 +105,9 @@ FILES = [
             run="convert shop --to simulation -o out.csv --json", files=HISTORIES),
     convert("--agent-dir", "the agent's source, for its tools", "--agent-dir source", {"file out.jsonl": "Pays back."},
             {"no file out.jsonl": "Pays back."}, run="convert shop --to simulation -o out.jsonl", files=HISTORIES),
+    convert("--criteria", "the criteria of an eval set", "--criteria mine.json", {"file out.json": "safety_v1"},
+            {"no file out.json": "safety_v1"}, run="convert turns.test.json -o out.json",
+            files={"turns.test.json": RAW["logs-array.json"], "mine.json": '{"criteria": {"safety_v1": 0.5}}'}),
     convert("--append", "adds to a golden file", "--append --json", {"kept": 1}, {"exit": 2},
             run="convert logs-array.json -o out.json --per turn", before=("convert logs-array.json -o out.json",)),
     convert("--force", "overwrites a file that is there", "--force --json", {"written": 2}, {"exit": 2},
@@ -191,6 +194,15 @@ LISTS = [
             ("every-eval-ever", "cases/unknown/unknown/*.json", "legal", RUN),
         )
     ),
+    *(
+        Row("export --to", f"{kind}: what that tool reads", f"--to {kind}", "export latest -o there",
+            {"file there": told}, {"no file there": told}, other="--to csv", before=(RUN,))
+        for kind, told in (("inspect", "header.json"), ("promptfoo", "howsure-"), ("otlp", "gen_ai.evaluation.result"))
+    ),
+    Row("export --output", "where to", "-o there.eval", "export latest --to inspect", {"file there.eval": "samples/q2"},
+        {"exit": 2}, before=(RUN,)),
+    Row("export --candidate", "one of several", "--candidate juno", "export both --to openai-evals -o there",
+        {"file there": "final_report"}, {"exit": 2}, before=(BOTH,)),
     Row("card --agent", "the agent that this file describes", "--agent agent.json", "card", {"out": "Refund desk"},
         {"exit": 2}, world="test-set"),
     Row("card --output", "written instead", "-o card.md", "card --agent agent.json",
@@ -241,6 +253,12 @@ COMPARING = [
     Row("gate --gate", "what the run is held to", "--gate 'pass_rate >= 99%'", "gate both --json",
         {"exit": 100, "gates.1.expression": "pass_rate >= 99%"}, {"gates.0.expression": "errors <= 0"},
         before=(BOTH + " --gate 'errors <= 0'",)),
+    Row("gate --anytime", "with an interval that holds at every look", "--anytime",
+        "gate both --gate 'pass_rate[candidate:orchid] >= 0.9' --json", {"exit": 100, "gates.0.looks": [2, 4]},
+        {"exit": 100, "gates.0.looks": "nothing"}, before=(BOTH,)),
+    Row("compare --watch", "until it is sure, or both runs have ended", "--watch", PAIRED,
+        {"differences.0.conclusion": "cannot_tell", "differences.0.pairs": 4},
+        {"comparisons.0.conclusion": "cannot_tell"}, files=BETTER_FILE, before=(RUN, BETTER)),
 ]  # fmt: skip
 PLANNING = [
     Row("plan --difference", "the difference to see", "--difference 5%", "plan --json", {"out": "0.05"}, {"out": "0.2"},
@@ -335,7 +353,12 @@ KEYS = [
         Row("keys create --scope", f"{scope}: what it opens", f"--scope {scope}", "keys create --name ana --json",
             {"out": f'"{scope}"'}, {"no out": f'"{scope}"'},
             other="--scope read" if scope != "read" else "--scope admin")
-        for scope in ("read", "write", "run", "admin")
+        for scope in ("read", "label", "write", "run", "admin")
+    ),
+    *(
+        Row("keys create --role", f"{role}: what it opens", f"--role {role}", "keys create --name ana --json",
+            {"out": f'"role": "{role}"'}, {"out": '"role": null'}, other="--scope run")
+        for role in ("viewer", "labeller", "editor", "runner", "admin")
     ),
     Row("keys create --organization", "only what belongs to it", "--organization acme",
         "keys create --name ana --scope read --json", {"out": '"acme"'}, {"no out": '"acme"'}),
@@ -348,7 +371,12 @@ KEYS = [
             other=other, stdin="long enough 1\nlong enough 1\n")
         for option, shows, given, told, other in (
             ("--scope", "read: what it opens", "--scope read", '"read"', "--scope admin"),
+            ("--scope", "label: what it opens", "--scope label", '"label"', "--scope read"),
             ("--scope", "write: what it opens", "--scope write", '"write"', "--scope read"),
+            *(
+                ("--role", f"{role}: what it opens", f"--role {role}", f'"role": "{role}"', "--scope run")
+                for role in ("viewer", "labeller", "editor", "runner", "admin")
+            ),
             ("--scope", "run: what it opens", "--scope run", '"run"', "--scope read"),
             ("--scope", "admin: what it opens", "--scope admin", '"admin"', "--scope read"),
             ("--organization", "only what belongs to it", "--scope read --organization acme", '"acme"', "--scope read"),
@@ -358,6 +386,25 @@ KEYS = [
     ),
     Row("db backup --force", "replaces a file that is there", "--force", "db backup answers.jsonl --json",
         {"bytes": ...}, {"exit": 2}, before=(RUN,)),
+    Row("db check --mark", "lets damaged results count as such", "--mark", "db check", {"out": "marked as damaged"},
+        {"no out": "marked as damaged"}, before=(RUN,)),
+    Row("db purge --dry-run", "takes nothing out", "--dry-run", "db purge", {"out": "first"}, {"no out": "first"},
+        settings="service: {retention: {runs: 0d}}", before=(RUN,), look="runs"),
+    Row("erase --user", "whose conversations", "--user ada", "erase --json", {"results": 1}, {"results": 0},
+        other="--user bob", before=("run who.jsonl --responses answers.jsonl --quiet",),
+        files={"who.jsonl": [{**question(1), "user_id": "ada"}]}),
+    Row("erase --dry-run", "erases nothing", "--dry-run", "erase --user ada", {"results": 1}, {"results": 0},
+        before=("run who.jsonl --responses answers.jsonl --quiet",),
+        files={"who.jsonl": [{**question(1), "user_id": "ada"}]}, look="erase --user ada --json"),
+    Row("audit verify --head", "shows that the end was cut", "--head head.json", "audit verify",
+        {"exit": 2, "out": "its end was cut off"}, {"out": "ok"}, before=(RUN,),
+        files={"head.json": {"sequence": 99, "hash": "ab"}}),
+    Row("audit head --output", "where to", "-o there.json", "audit head", {"file there.json": '"hash"'},
+        {"no file there.json": ""}, before=(RUN,)),
+    Row("audit export --output", "where to", "-o there.jsonl", "audit export", {"file there.jsonl": '"hash"'},
+        {"no file there.jsonl": ""}, before=(RUN,)),
+    Row("audit list --limit", "how many entries", "--limit 1", "audit list", {"no out": "keys-create"},
+        {"out": "keys-create"}, before=("keys create --name ana --scope read", RUN)),
     Row("cache --clear", "forgets replies", "--clear", "cache --json", {"replies": 0, "forgotten": 1}, {"replies": 1},
         before=("run why.jsonl --responses why-answers.jsonl --judge openai-compatible:judge --quiet",)),
     Row("cache --older-than", "only older ones", "--older-than 1", "cache --clear --json", {"replies": 1},

@@ -10,6 +10,8 @@ from msgspec import Struct, field
 from net.options import all_options
 from net.rows import Row
 from net.table_commands import BETTER, BETTER_FILE, RUN
+from net.table_imports import WORSE as LOG
+from net.worlds import answers, question
 
 NO = """
 from howsure.errors import ConfigInvalid
@@ -41,9 +43,20 @@ JUDGED = f"run set.json {ANSWERED} --quiet"
 COMMANDS: dict[str, PlainCommand] = {
     "validate": PlainCommand(run="validate cases.jsonl"),
     "convert": PlainCommand(run="convert shop_golden.json --to test-set -o out.json", world="golden"),
-    "sample": PlainCommand(run="sample cases.jsonl -n 2 -o out.jsonl"),
+    "sample": PlainCommand(
+        run="sample cases.jsonl -n 2 -o out.jsonl --by information",
+        before=("run cases.jsonl --responses four.jsonl --quiet",),
+        files={
+            "four.jsonl": [
+                {"example_id": f"q{number}", "candidate_name": f"m{skill}", "response_text": "AB"[number > skill]}
+                for skill in (1, 2, 3, 4)
+                for number in (1, 2, 3, 4)
+            ]
+        },
+    ),
     "split": PlainCommand(run="split cases.jsonl --by dataset"),
     "merge": PlainCommand(run="merge cases.jsonl essay.jsonl -o out.jsonl"),
+    "import": PlainCommand(run="import log.json", files={"log.json": LOG}),
     "run": PlainCommand(run="run cases.jsonl --responses answers.jsonl"),
     "resume": PlainCommand(
         run="resume --budget 100ktok",
@@ -62,6 +75,7 @@ COMMANDS: dict[str, PlainCommand] = {
     "show": PlainCommand(run="show", before=(RUN,)),
     "results": PlainCommand(run="results", before=(RUN,)),
     "compare": PlainCommand(run="compare first second", before=(RUN, BETTER), files=BETTER_FILE),
+    "rank": PlainCommand(run="rank first second", before=(RUN, BETTER), files=BETTER_FILE),
     "report": PlainCommand(run="report -o there.md", before=(RUN,)),
     "card": PlainCommand(run="card desk", world="test-set", before=(f"{JUDGED} --agent agent.json",)),
     "triage": PlainCommand(run="triage", before=(RUN,)),
@@ -87,8 +101,41 @@ COMMANDS: dict[str, PlainCommand] = {
         files={"labels.jsonl": LABELS},
         exit=101,
     ),
+    "judge pairs": PlainCommand(
+        run="judge pairs first second --judge openai-compatible:judge", before=(RUN, BETTER), files=BETTER_FILE
+    ),
+    "judge drift": PlainCommand(
+        run="judge drift latest",
+        before=("run many.jsonl --responses said.jsonl --quiet",),
+        files={
+            "many.jsonl": [question(number) for number in range(120)],
+            "said.jsonl": answers(*((f"q{number}", "A") for number in range(120))),
+        },
+    ),
+    "judge raters": PlainCommand(
+        run="judge raters people.jsonl --run latest",
+        before=(RUN,),
+        files={
+            "people.jsonl": [
+                {
+                    "case_id": f"q{1 + number % 4}",
+                    "criterion_id": number,
+                    "grader": "c",
+                    "label": True,
+                    "annotator": who,
+                }
+                for number in range(12)
+                for who in ("ana", "ben", "cy")
+            ]
+        },
+        exit=2,
+    ),
     "judge test": PlainCommand(
         run="judge test set.json --responses run:latest --judge offline --limit 1", world="test-set", before=(JUDGED,)
+    ),
+    "label next": PlainCommand(run="label next latest", world="test-set", before=(JUDGED,)),
+    "label save": PlainCommand(
+        run="label save labels.jsonl latest", world="test-set", before=(JUDGED,), files={"labels.jsonl": LABELS}
     ),
     "cache": PlainCommand(run="cache"),
     "keys create": PlainCommand(run="keys create --name ana --scope read"),
@@ -98,6 +145,14 @@ COMMANDS: dict[str, PlainCommand] = {
     "db backup": PlainCommand(run="db backup copy.db", before=(RUN,)),
     "db check": PlainCommand(run="db check", before=(RUN,)),
     "db upgrade": PlainCommand(run="db upgrade"),
+    "db seal": PlainCommand(run="db seal", before=(RUN,)),
+    "db purge": PlainCommand(run="db purge", before=(RUN,)),
+    "erase": PlainCommand(run="erase --user nobody", before=(RUN,)),
+    "audit verify": PlainCommand(run="audit verify", before=(RUN,)),
+    "audit head": PlainCommand(run="audit head -o head.json", before=(RUN,)),
+    "audit export": PlainCommand(run="audit export", before=(RUN,)),
+    "audit list": PlainCommand(run="audit list", before=(RUN,)),
+    "export": PlainCommand(run="export --to otlp -o out.jsonl", before=(RUN,)),
     "schema": PlainCommand(run="schema legal"),
     "doctor": PlainCommand(run="doctor"),
 }

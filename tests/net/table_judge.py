@@ -135,8 +135,6 @@ PROGRAMS = [
        {"no file there.md": ""}),
     ci("--report", "where the page is written", "--report there.html", {"file there.html": "q2"},
        {"no file there.html": ""}),
-    ci("--post", "says where there is nobody to post to", "--post", {"err": "no comment was posted"},
-       {"no err": "no comment was posted"}),
     ci("--json", "the answer is JSON", "--json", {"is json": True}, {"is json": False}, run=CI.replace(" --json", "")),
     ci("--database", "runs are kept there", "--database no-database", {"exit": 2}, {}),
     ci("--config", "other settings hold", "--config wrong.yaml", {"exit": 2}, {}),

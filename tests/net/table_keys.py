@@ -236,6 +236,10 @@ PLAIN = [
     Row("gates", "every run is held to it", "gates: ['pass_rate >= 99%']",
         "run cases.jsonl --responses both.jsonl --candidate orchid --json", {"exit": 100, "gates.0.outcome": "failed"},
         {"gates": []}),
+    Row("until_sure", "every run stops when it is sure of it", "until_sure: 'pass_rate >= 0.5'",
+        "run many.jsonl --target function:bot.py:answer --max-concurrency 1 --json",
+        {"stopped_early": True, "gates.0.outcome": "held", "skipped": 23}, {"stopped_early": False, "passed": 30},
+        files={"many.jsonl": [question(number) for number in range(1, 31)]}),
     Row("engine", "ray: needs the extra", "engine: ray", LEGAL, {"exit": 2, "out": "howsure[ray]"}, {"passed": 3},
         other="engine: local"),
 ]  # fmt: skip
@@ -245,6 +249,7 @@ WRONG = {
     "profiles.*.normalization": "profiles: {p: {normalization: loud}}",
     "targets": "targets: {shop: http}",
     "service": "service: {colour: red}",
+    "service.undelete_days": "service: {undelete_days: -1}",
     "cluster": "cluster: {colour: red}",
     "cluster.shard": "cluster: {shard: -1}",
     "cluster.resources": "cluster: {resources: {num_cpus: -1}}",
@@ -255,4 +260,13 @@ REFUSED = [
     Row(of, "a wrong value is refused, by its name", given, "runs", {"exit": 2, "err": of.split(".")[0]}, {})
     for of, given in WRONG.items()
 ]
-ROWS = [*MODELS, *PANELS, *PROFILES, *PLAIN, *REFUSED]
+RETAINED = {"runs": 1, "transcripts": 1, "documents": 0, "labels": 0, "audit": 1, "sessions": 0, "answered": 0}
+RETENTION = [
+    *(
+        Row(of, f"{kind} that are older are taken out", f"service: {{retention: {{{kind}: 0d}}}}",
+            "db purge --dry-run --json", {f"purged.{kind}": number}, {"purged.files": 0}, before=(f"{LEGAL} --quiet",))
+        for kind, number in RETAINED.items()
+        for of in (f"service.retention.{kind}", *(("service.retention",) if kind == "runs" else ()))
+    ),
+]  # fmt: skip
+ROWS = [*MODELS, *PANELS, *PROFILES, *PLAIN, *REFUSED, *RETENTION]

@@ -114,6 +114,9 @@ LEGAL = [
     legal("policies.*.quantised", "0.65 becomes 0.7", house(quantised=True), HOUSE + "near.jsonl",
           {"passed": 1, "scores": {"x1 reference_answer": 0.7}}, {"failed": 1, "scores": {"x1 reference_answer": 0.65}},
           other=house(quantised=False)),
+    legal("policies.*.all_must_hold", "0.7 is not all of it", house(all_must_hold=True),
+          "run rub-house.jsonl --responses advice.jsonl --json --judge recorded:most.jsonl",
+          {"failed": 1}, {"passed": 1}, other=house(all_must_hold=False)),
     *(
         legal("policies.*.pass_wins", shows, house(pass_wins=given), HOUSE + "yes.jsonl", expect, absent,
               other=house(pass_wins=other))
@@ -258,6 +261,11 @@ TARGETS = [
 # Explain
 INPUTS: dict[str, Any] = {"explain_inputs": ...}
 WEEKS = ['{"plan": "Study", "weeks": 8}', '{"plan": "Study", "weeks": 52}']
+STUDIED: dict[str, Any] = {
+    "task_goal": "Tell what to study",
+    "model_answer": "Study the basics: first cloud concepts, then services, then pricing. Tell yourself what to study.",
+    **INPUTS,
+}
 RELEVANT = {"required_evals": ["RelevanceExplain"], **INPUTS}
 DATED = {"type": "object", "properties": {"due": {"type": "string", "format": "date"}}}
 EXPLAIN_FILES: dict[str, Any] = {
@@ -274,7 +282,8 @@ EXPLAIN_FILES: dict[str, Any] = {
     "gap.jsonl": [explain(1), explain(2, model_answer=..., **INPUTS)],
     "null.jsonl": [explain(1, required_evals=[None], **INPUTS)],
     "bare.jsonl": [explain(1, required_evals="CoherenceExplain", **INPUTS)],
-    "warm.jsonl": [explain(1, required_evals=["CoherenceExplain", "EmpathyExplain"], **INPUTS)],
+    "warm.jsonl": [explain(1, required_evals=["TaskAdherenceExplain", "EmpathyExplain"], **STUDIED)],
+    "task.jsonl": [explain(1, required_evals=["TaskAdherenceExplain"], **STUDIED)],
     "one.jsonl": [explain(1)],
 }
 DATES = f"contracts: {json.dumps({'dated': DATED})}"
@@ -308,7 +317,7 @@ EXPLAIN = [
          "run --judge recorded:judge.jsonl --json", {"failed": 1}, {"passed": 1}, other="january.jsonl", settings=DATES,
          guards="duplicate keys"),
     told("run DATASETS", "a missing answer in a single file is said before anything is judged", "gap.jsonl",
-         "run --judge recorded:judge.jsonl --json", {"exit": 2, "out": "1 answers are missing"}, {"passed": 1},
+         "run --judge recorded:judge.jsonl --json", {"exit": 2, "out": "1 answer is missing"}, {"passed": 1},
          other="one.jsonl", guards="coverage"),
     told("validate PATHS", "required_evals: [null] is one problem", "null.jsonl", "validate --json",
          {"exit": 2, "files.0.problems.#": 1, "files.0.problems.0.field": "required_evals[0]"}, {"valid": True},
@@ -335,7 +344,7 @@ EXPLAIN = [
     ),
     told("run DATASETS", "what needs a model is said at planning", "warm.jsonl", "run --json",
          {"exit": 3, "errored": 1, "out": "EmpathyExplain needs a model"}, {"no out": "needs a model"},
-         other="one.jsonl", guards="needs a model"),
+         other="task.jsonl", guards="needs a model"),
     told("run --graders", "-NAME takes one away", "--graders -EmpathyExplain", "run warm.jsonl --json",
          {"errored": 0, "notes": []}, {"exit": 3, "errored": 1}, guards="--graders +name,-name"),
 ]  # fmt: skip

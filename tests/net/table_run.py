@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from net.rows import Row
-from net.worlds import PROGRAM, SECOND, answers, entry, question, rule, rulings
+from net.worlds import PROGRAM, SECOND, WORLDS, answers, entry, question, rule, rulings
 
 LEGAL = "run cases.jsonl --responses answers.jsonl --json"
 BOTH = "run cases.jsonl --responses both.jsonl --json"
@@ -75,6 +75,9 @@ def register(kit):
 """
 SPELLED = {"case.jsonl": [question(1)], "answer.jsonl": answers(("q1", "A"))}
 
+MANY = "run many.jsonl --target function:bot.py:answer --max-concurrency 1 --json"
+MANY_FILES = {"many.jsonl": [question(number) for number in range(1, 31)]}
+
 SOURCES = [
     Row("run --dialect", "the file is read as what is said, and is not that", "--dialect explain", LEGAL,
         {"exit": 2, "error": "DatasetInvalid", "problems.0.field": "case_id"}, {"passed": 3}),
@@ -91,6 +94,16 @@ SOURCES = [
         "run shop_golden.json --json",
         {"passed": 1, "failed": 1, "scores": {"g1 tool_usage_accuracy": 1, "g2 tool_usage_accuracy": 0}}, {"exit": 2},
         world="golden"),
+    Row("run --partial", "golden: what was recorded is graded, the rest is skipped and counted", "--partial",
+        "run shop_golden.json --responses some.jsonl --json",
+        {"passed": 1, "verdicts": {"g1": "passed", "g2": "skipped"}, "err": "1 without a recorded answer"}, {"exit": 2},
+        world="golden",
+        files={"some.jsonl": WORLDS["golden"]["answers.jsonl"][:1]}),
+    Row("run --partial", "golden: a recording of other questions is refused, and says so", "--partial",
+        "run shop_golden.json --responses other.jsonl --json",
+        {"exit": 2, "out": "nothing is left to grade with --partial: no case has a recorded answer (g1, g2)"},
+        {"exit": 2, "no out": "--partial"}, world="golden",
+        files={"other.jsonl": [{**WORLDS["golden"]["answers.jsonl"][0], "case_id": "x9"}]}),
     Row("run --target", "recorded: the answers of the file, as without it", "--target recorded",
         "run talks.jsonl --json", {"target": "recorded", "passed": 1},
         {"target": "function:bot.py:answer", "failed": 2},
@@ -175,7 +188,7 @@ JUDGES = [
         {"failed": 1, "no out": '"judge": "panel'}, other="--judge openai-compatible:strict",
         settings="panel: {members: ['openai-compatible:judge']}"),
     Row("run --judge", "explain: offline is said on the run", "--judge offline", "run cases.jsonl",
-        {"out": "Judged offline"}, {"no out": "Judged offline"}, other="--judge recorded:judge.jsonl",
+        {"exit": 3, "out": "Judged offline"}, {"no out": "Judged offline"}, other="--judge recorded:judge.jsonl",
         world="explain"),
     Row("run --batch-criteria", "all criteria of a case in one call", "--batch-criteria",
         "run essay.jsonl --responses essay-answers.jsonl --judge openai-compatible:judge --trace calls.jsonl --json",
@@ -297,6 +310,16 @@ PLAYING = [
         {"simulator": "offline"}, world="test-set"),
 ]  # fmt: skip
 ENDS = [
+    Row("run --until-sure", "it stops when it is sure, and asks no more", "--until-sure 'pass_rate >= 0.5'", MANY,
+        {"stopped_early": True, "gates.0.outcome": "held", "gates.0.looks": [7, 30], "passed": 7, "skipped": 23},
+        {"stopped_early": False, "gates": [], "passed": 30}, files=MANY_FILES),
+    Row("run --until-sure", "a budget that ends before it is sure leaves it undecided",
+        "--until-sure 'pass_rate >= 0.9'",
+        "run essay.jsonl --responses essay-answers.jsonl --judge openai-compatible:judge --budget 100tok"
+        " --max-concurrency 1 --json",
+        {"exit": 101, "state": "out_of_budget", "gates.0.outcome": "inconclusive"}, {"exit": 2}),
+    Row("run --until-sure", "what cannot be decided by looks is refused by name", "--until-sure 'p95_latency <= 3s'",
+        LEGAL, {"exit": 2, "err": "found a latency"}, {"passed": 3}),
     Row("run --gate", "a gate that fails", "--gate 'pass_rate >= 99%'", BOTH,
         {"exit": 100, "gates.1.outcome": "failed"}, {"gates": []}),
     Row("run --gate", "a gate that cannot be decided yet", "--gate 'pass_rate >= 70%'", LEGAL,

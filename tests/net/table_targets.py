@@ -279,7 +279,7 @@ COMMAND_ROWS = [
     program("command", "which one", {"command": ["python3", "quick.py"]}, {SAID: "Answer: A"}, {"has " + SAID: "cwd"}),
     program("cwd", "where it starts", {"cwd": "inside"}, {"has " + SAID: "'inside'"}, {"no has " + SAID: "'inside'"}),
     program("env", "what it gets of the environment", {"env": ["SHOP_KEY"]},
-            {"has " + SAID: "SHOP_KEY", "no has " + SAID: "OTHER_KEY"}, {"has " + SAID: "OTHER_KEY"}),
+            {"has " + SAID: "SHOP_KEY", "no has " + SAID: "OTHER_KEY"}, {"no has " + SAID: "SHOP_KEY"}),
     Row("targets.*[command].mode", "server: one process for the run",
         block("command", command="python3 once.py", mode="server"), THRICE, {"no file starts": "sss"},
         {"file starts": "sss"}, other=block("command", command="python3 once.py", mode="conversation"),

@@ -41,6 +41,12 @@ FORMATS = {
     "canonical": '"q2"',
     "parquet": "PAR1",
     "every-eval-ever": '"schema_version"',
+    "inspect": "header.json",
+    "promptfoo": '"evalId"',
+    "openai-evals": '"final_report"',
+    "langsmith": '"experiment_name"',
+    "deepeval": '"actual_output"',
+    "otlp": '"resourceSpans"',
 }
 DIALECTS = (
     ("legal", "legal", "cases.jsonl"),

@@ -16,7 +16,7 @@ from net.observe import equal, value_at
 from net.options import all_options
 from net.rows import file_bytes
 from net.servers import loopback
-from net.table_api import FILES, ROWS, ApiRow
+from net.table_api import FILES, ROWS, TABLE, ApiRow
 from net.worlds import TEST_SET, WORLDS
 
 BODIES = (RunGiven, EvaluationGiven, RegradeGiven, TranscriptGiven)
@@ -32,6 +32,7 @@ def test_every_field_of_a_run_s_body_has_a_row_and_every_row_an_option() -> None
     assert [row.option for row in ROWS if row.option not in options] == []
 
 
+@pytest.mark.thorough
 async def test_every_field_has_its_effect_and_nothing_has_it_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +61,7 @@ async def documents(ask: Caller) -> dict[str, str]:
         f"@{world}": await made("/datasets", {"name": "cases.jsonl", "content": text(world)}, "dataset_id")
         for world in ("legal", "explain")
     }
+    known["@table"] = await made("/datasets", {"name": "table.jsonl", "content": TABLE}, "dataset_id")
     for name in ("@set", "@newer-set", "@lone-set"):
         known[name] = await made("/test-sets", TEST_SET["set.json"], "test_set_id")
     known["@talk"] = await made("/test-sets", TEST_SET["talk.json"], "test_set_id")

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from databases import database
+from collections.abc import Iterator
+from pathlib import Path
 
-__all__ = ["database"]
+import pytest
+
+from databases import KINDS, a_database
+
+
+@pytest.fixture(params=KINDS)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    with a_database(request.param, tmp_path) as where:
+        yield where

@@ -8,12 +8,15 @@ from uuid import UUID
 
 from sqlalchemy import Connection, text
 
+from howsure.model.access_scope import EVERYWHERE
 from howsure.model.agent import Agent
 from howsure.model.result import Result
 from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
 from howsure.model.run_request import RunRequest
 from howsure.model.score import Score
 from howsure.model.verdict import Verdict
+from howsure.store.browse import RunPageContent, RunPageQuery
+from howsure.store.result_lists import ResultFilter
 from howsure.store.store import Store
 from howsure.testing import a_case, a_transcript
 
@@ -25,12 +28,18 @@ NOON = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 def a_run(id: str = RUN, *, agent: str = "", total: int = 3, **fields: Any) -> Run:
     candidates = fields.pop("candidates", ("",))
     pins = Pins(
-        request=RunRequest(target="recorded", candidates=candidates),
+        request=RunRequest(target="recorded", candidates=candidates, repeat=fields.pop("repeat", 1)),
         datasets=(DatasetPin(path="legal.jsonl", sha256="ab" * 32, dialect="legal", cases=total),),
         agent=Agent(id=agent, name=agent) if agent else None,
     )
     plain = {"name": "first", "state": RunState.PENDING, "counts": Counts(total=total), "created_at": NOON}
     return Run(**{"id": id, "pins": pins, **plain, **fields})
+
+
+async def shown_page(store: Store) -> RunPageContent:
+    """What the page of the run shows."""
+    query = RunPageQuery(filter=lambda _: ResultFilter(), examples=lambda _: (), after=None, limit=100, errored=0)
+    return await store.browse.run_page(RUN, query, EVERYWHERE)
 
 
 def numbered(number: int) -> str:

@@ -21,7 +21,7 @@ from howsure.store.result_lists import ResultFilter, ResultOrder
 from howsure.store.store import Store
 from howsure.store.summaries import FailureCount
 from howsure.testing import a_case, a_transcript
-from store.making import NOON, OTHER, RUN, a_result, a_run
+from store.making import NOON, OTHER, RUN, a_result, a_run, shown_page
 
 PASSED, FAILED, ERRORED, SKIPPED = Verdict.PASSED, Verdict.FAILED, Verdict.ERRORED, Verdict.SKIPPED
 
@@ -106,7 +106,7 @@ async def test_results_come_in_the_order_that_was_asked_for(kept: Store) -> None
 
 
 async def test_tags_are_counted_the_commonest_first(kept: Store) -> None:
-    assert sorted(await kept.browse.tag_counts(await kept.run(RUN)), key=str) == [
+    assert sorted((await shown_page(kept)).tags, key=str) == [
         TagCount("area: money", 1),
         TagCount("easy", 1),
         TagCount("hard", 1),
@@ -119,22 +119,21 @@ async def test_what_fails_most_is_counted_when_the_run_ends(kept: Store) -> None
         FailureCount(name="choice", outcome="error", number=1, first=3, last=3),
         FailureCount(name="rubric", part_id="r2", outcome="failed", number=1, first=4, last=4),
     ]
-    assert await kept.browse.failures(RUN) == expected
+    assert (await shown_page(kept)).failing == expected
     await kept.set_state(RUN, RunState.COMPLETED)
     assert (await kept.stored_counts([RUN]))[RUN].failing == expected
 
 
 async def test_a_case_that_ends_in_two_ways_is_flaky(store: Store) -> None:
-    await store.create_run(a_run(total=4))
+    await store.create_run(a_run(total=4, repeat=2))
     tried = [("a", PASSED, 1), ("a", FAILED, 2), ("b", PASSED, 1), ("b", PASSED, 2)]
     await store.save(
         RUN, [a_result(place, verdict, case=case, repeat=repeat) for place, (case, verdict, repeat) in enumerate(tried)]
     )
-    assert await store.browse.count_flaky(RUN) == 1
+    page = await shown_page(store)
+    assert page.flaky == 1
     assert await store.browse.positions(RUN, ResultFilter(flaky=True)) == [1, 0]
-    assert await store.browse.repeat_verdicts(RUN, ["a"]) == {
-        ("a", ""): [RepeatVerdict(1, "passed", 0), RepeatVerdict(2, "failed", 1)]
-    }
+    assert page.tries["a", ""] == [RepeatVerdict(1, "passed", 0), RepeatVerdict(2, "failed", 1)]
 
 
 async def test_runs_show_what_they_can_be_chosen_by(store: Store) -> None:
@@ -177,7 +176,8 @@ async def test_the_same_case_is_found_in_other_runs_of_the_agent(store: Store) -
 async def test_runs_come_in_the_order_that_was_asked_for(store: Store) -> None:
     await store.create_run(a_run())
     await store.create_run(a_run(OTHER))
-    assert [run.id for run in await store.browse.runs_by_id([OTHER, RUN, "none"])] == [OTHER, RUN]
+    runs, _ = await store.browse.runs_with_counts([OTHER, RUN, "none"])
+    assert [run.id for run in runs] == [OTHER, RUN]
 
 
 async def test_runs_come_with_what_was_counted_of_those_that_ended(store: Store) -> None:
@@ -186,5 +186,7 @@ async def test_runs_come_with_what_was_counted_of_those_that_ended(store: Store)
         await store.save(run_id, [a_result(0)])
     await store.set_state(OTHER, RunState.COMPLETED)
     runs, counted = await store.browse.runs_with_counts([OTHER, "none", RUN])
-    assert runs == await store.browse.runs_by_id([OTHER, RUN])
-    assert {run_id: replace(own, by_label=None) for run_id, own in counted.items()} == {OTHER: await store.count(OTHER)}
+    assert runs == [await store.run(OTHER), await store.run(RUN)]
+    assert {run_id: replace(own, by_label=None, answers=None) for run_id, own in counted.items()} == {
+        OTHER: await store.count(OTHER)
+    }

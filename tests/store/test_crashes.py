@@ -65,6 +65,7 @@ def intact(location: str) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 async def test_a_killed_process_leaves_whole_batches_and_the_run_can_be_taken_at_once(location: str) -> None:
     async with await Store.open(location) as store:
         await store.create_run(a_run(total=100_000))

@@ -7,8 +7,7 @@ import pytest
 from howsure.errors import NotFound
 from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
-from howsure.store.dataset_cases import case_address
-from howsure.store.documents import DocumentDraft
+from howsure.store.documents import DocumentDraft, case_address
 from howsure.store.store import Store
 
 DATASET = DocumentKind.DATASET

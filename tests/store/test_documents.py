@@ -40,7 +40,7 @@ async def test_a_change_is_the_next_version_and_the_one_before_stays_as_it_was(k
     assert (second.latest, second.edition.body, second.name, second.agent_id) == (2, b"two", "Kinder", "a1")
     assert (second.updated_at - second.created_at).total_seconds() == 60
     first = await kept.documents.get(RUBRIC, "r1", 1)
-    assert (first.latest, first.edition.version, first.edition.body, first.name) == (2, 1, b"one", "Kinder")
+    assert (first.latest, first.edition.version, first.edition.body, first.name) == (2, 1, b"one", "Kindness")
     versions = await kept.documents.versions(RUBRIC, "r1")
     assert [each.edition.version for each in versions] == [2, 1]
     assert [each.edition.version for each in await kept.documents.versions(RUBRIC, "r1", before=2)] == [1]
@@ -102,6 +102,14 @@ async def test_what_was_deleted_is_not_found_but_its_versions_are(kept: Store) -
     gone = await kept.documents.get(RUBRIC, "r1", 1, deleted=True)
     assert (gone.edition.body, gone.deleted_at is None) == (b"one", False)
     assert await kept.documents.labels(RUBRIC, ["r1", "r2"]) == {"r1": "Kindness (deleted)"}
+
+
+async def test_an_id_that_two_organisations_have_is_not_called_by_the_name_of_either(kept: Store) -> None:
+    await kept.documents.create(RUBRIC, "r1", draft(), ACME)
+    await kept.documents.create(RUBRIC, "r1", draft(), OTHER)
+    await kept.documents.create(RUBRIC, "r2", draft(), OTHER)
+    assert await kept.documents.labels(RUBRIC, ["r1", "r2"]) == {"r2": "Kindness"}
+    assert await kept.documents.labels(RUBRIC, ["r1", "r2"], ACME) == {"r1": "Kindness"}
 
 
 @pytest.mark.parametrize(

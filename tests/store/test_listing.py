@@ -14,7 +14,7 @@ from howsure.store import result_lists
 from howsure.store.result_lists import ResultFilter, ResultNeighbors, ResultOrder
 from howsure.store.store import Store
 from howsure.testing import a_case, a_transcript
-from store.making import NOON, RUN, a_run, asked
+from store.making import NOON, RUN, a_run, asked, shown_page
 
 KINDS = (Verdict.PASSED, Verdict.FAILED, Verdict.ERRORED, Verdict.SKIPPED, Verdict.FAILED)
 WORST = [1, 4, 6, 9, 11, 2, 7, 3, 8, 0, 5, 10]
@@ -64,12 +64,15 @@ CHOSEN = {
 async def test_pages_join_without_a_gap(kept: Store, name: str, limit: int) -> None:
     chosen, expected = CHOSEN[name]
     found: list[int] = []
-    after = None
+    after: int | None = None
+    starts: list[int | None] = [None, None]
     while True:
         page = await kept.browse.result_page(RUN, chosen, after, limit)
+        assert page.back == starts[-2]
         assert (page.first, page.matching, page.looked_at) == (len(found), len(expected), None)
         found += page.positions
         after = page.further
+        starts.append(after)
         if after is None:
             break
     assert found == expected
@@ -80,8 +83,9 @@ async def test_the_neighbours_are_those_of_the_list(kept: Store, name: str) -> N
     chosen, expected = CHOSEN[name]
     around = [None, *expected, None]
     for place, position in enumerate(expected):
-        near = await kept.browse.neighbors(RUN, chosen, position)
-        assert near == ResultNeighbors(around[place], around[place + 2], place + 1, len(expected)), position
+        near = await kept.browse.neighbors(RUN, chosen, position, 5)
+        page = expected[place - place % 5 - 1] if place >= 5 else None
+        assert near == ResultNeighbors(around[place], around[place + 2], place + 1, len(expected), page), position
 
 
 @pytest.mark.parametrize(
@@ -97,13 +101,13 @@ async def test_the_neighbours_are_those_of_the_list(kept: Store, name: str) -> N
 async def test_what_a_filter_leaves_out_stands_where_it_would_in_the_file(
     kept: Store, chosen: ResultFilter, position: int, near: ResultNeighbors
 ) -> None:
-    assert await kept.browse.neighbors(RUN, chosen, position) == near
+    assert await kept.browse.neighbors(RUN, chosen, position, 5) == near
 
 
 async def test_of_a_run_that_is_not_there_nothing_is_listed(store: Store) -> None:
     page = await store.browse.result_page(RUN, ResultFilter(), 7, 5)
     assert (page.positions, page.total, page.further) == ([], 0, None)
-    assert await store.browse.neighbors(RUN, ResultFilter(), 7) == ResultNeighbors()
+    assert await store.browse.neighbors(RUN, ResultFilter(), 7, 5) == ResultNeighbors()
 
 
 @pytest.fixture
@@ -112,6 +116,7 @@ def small_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_lists, "SEARCHED_PER_PAGE", 4)
     monkeypatch.setattr(result_lists, "SEARCH_CHUNK", 2)
     monkeypatch.setattr(result_lists, "FIRST_SEARCH_CHUNK", 1)
+    monkeypatch.setattr(result_lists, "SEARCH_SECONDS", 0)
 
 
 async def test_a_large_run_is_looked_through_a_part_at_a_time(kept: Store, small_looks: None) -> None:
@@ -130,6 +135,14 @@ async def test_a_large_run_is_looked_through_a_part_at_a_time(kept: Store, small
     ]
 
 
+async def test_a_search_goes_on_to_the_end_of_the_run_while_there_is_time(
+    kept: Store, small_looks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(result_lists, "SEARCH_SECONDS", 60)
+    page = await kept.browse.result_page(RUN, ResultFilter(text="refund", order=ResultOrder.FILE), None, 10)
+    assert (page.positions, page.looked_at, page.further) == ([0, 3, 6, 9], 12, None)
+
+
 async def test_a_full_page_says_how_far_it_looked(kept: Store, small_looks: None) -> None:
     page = await kept.browse.result_page(RUN, ResultFilter(text="refund", order=ResultOrder.FILE), None, 1)
     assert (page.positions, page.looked_at, page.further) == ([0], 1, 0)
@@ -139,13 +152,13 @@ async def test_a_full_page_says_how_far_it_looked(kept: Store, small_looks: None
 
 async def test_in_a_large_run_the_neighbours_are_looked_for_nearby(kept: Store, small_looks: None) -> None:
     chosen = ResultFilter(text="refund", order=ResultOrder.FILE)
-    assert await kept.browse.neighbors(RUN, chosen, 5) == ResultNeighbors(3, 6)
+    assert await kept.browse.neighbors(RUN, chosen, 5, 5) == ResultNeighbors(3, 6)
     # Two to each side are looked at: 3 is too far from 6, and nobody says that there is none.
-    assert await kept.browse.neighbors(RUN, chosen, 6) == ResultNeighbors(None, None)
+    assert await kept.browse.neighbors(RUN, chosen, 6, 5) == ResultNeighbors(None, None)
 
 
 async def test_what_was_written_before_tags_had_a_column_is_still_found_by_them(kept: Store) -> None:
-    before = await kept.browse.tag_counts(await kept.run(RUN))
+    before = (await shown_page(kept)).tags
     await asked(kept, "UPDATE cases SET face = NULL WHERE position < 7")
     assert await kept.browse.positions(RUN, ResultFilter(tag="even")) == [4, 6, 2, 8, 0, 10]
     assert [(tag.text, tag.cases) for tag in before] == [("even", 6)]

@@ -263,7 +263,7 @@ def as_nobody(path: Path, mode: str) -> str:
 def test_a_read_only_folder_is_named_with_what_to_do(locked_folder: Path) -> None:
     locked_folder.chmod(stat.S_IRUSR | stat.S_IXUSR | stat.S_IROTH | stat.S_IXOTH)
     said = as_nobody(locked_folder / "howsure.db", "write")
-    assert said.startswith(f"ConfigInvalid {locked_folder}/howsure.db cannot be opened: its folder is read-only")
+    assert said.startswith(f"StorageFault {locked_folder}/howsure.db cannot be opened: its folder is read-only")
     assert "set HOWSURE_DATABASE_URL" in said
     said = as_nobody(locked_folder / ".howsure" / "howsure.db", "write")
     assert said.startswith(f"ConfigInvalid the folder {locked_folder}/.howsure cannot be made: Permission denied")
@@ -276,7 +276,7 @@ async def test_a_store_in_a_read_only_folder_can_be_read(locked_folder: Path) ->
     path.chmod(0o444)
     locked_folder.chmod(0o555)
     assert as_nobody(path, "read") == "runs: 1\n"
-    assert "ConfigInvalid" in as_nobody(path, "write")
+    assert "StorageFault" in as_nobody(path, "write")
 
 
 def test_every_refusal_is_the_users_to_fix() -> None:

@@ -12,8 +12,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 import postgres
-from howsure.errors import ConfigInvalid, InputError, NotFound
-from howsure.model.result import Result
+from howsure.errors import ConfigInvalid, NotFound
 from howsure.store import upgrades
 from howsure.store.database import PostgresAddress, parse_address, take_lock
 from howsure.store.postgres import PostgresDatabase
@@ -187,16 +186,6 @@ async def test_only_one_is_alone_at_a_time(server_store: Store) -> None:
     await asked(server_store, "CREATE TABLE audit_of_the_test (number integer UNIQUE)")
     done = await asyncio.gather(*(server_store._database.write(add) for _ in range(20)))
     assert sorted(done) == list(range(20))
-
-
-@pytest.mark.parametrize("odd", [a_result(0, case="a\0b"), a_result(0, candidate="a\0b", case="a\0b")])
-async def test_a_character_that_cannot_be_stored_names_its_case(server_store: Store, odd: Result) -> None:
-    await server_store.create_run(a_run())
-    with pytest.raises(InputError, match=r"case 'a\\x00b' has the character U\+0000 in its id, candidate"):
-        await server_store.save(RUN, [a_result(1), odd])
-    assert await server_store.finished_positions(RUN) == set()
-    with pytest.raises(ConfigInvalid, match=r"cannot store a text with the character U\+0000"):
-        await server_store.create_run(a_run(OTHER, name="a\0b"))
 
 
 async def test_a_read_sees_one_state_throughout(server_store: Store) -> None:

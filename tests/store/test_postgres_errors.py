@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolEmpty
 
 from howsure.errors import ConfigInvalid
-from howsure.store.postgres_errors import connection_lost, explain, is_temporary, is_unstorable_text
+from howsure.store.postgres_errors import connection_lost, explain, is_temporary
 
 
 class Said(Exception):
@@ -32,13 +32,13 @@ def wrapped(sqlstate: str | None, *, invalidated: bool = False) -> DBAPIError:
         ("3D000", "has no such database"),
         ("42501", "does not allow it: GRANT CREATE"),
         ("25006", "cannot be written: it was opened only to be read, or the server is a standby"),
-        ("53100", "cannot grow: the server's disk is full"),
+        ("53100", "cannot grow: no space left on the server's device"),
         ("53300", "takes no more connections: raise max_connections"),
         ("55P03", "is locked by another program"),
         ("22021", "cannot store a text with the character U+0000"),
         ("08006", "cannot be reached: is the server running"),
         ("57P01", "cannot be reached: is the server running"),
-        ("XX001", "is damaged; restore a backup"),
+        ("XX001", "is damaged: `howsure db check`"),
     ],
 )
 def test_what_a_person_can_fix_is_said_in_words(sqlstate: str, words: str) -> None:
@@ -49,7 +49,7 @@ def test_what_a_person_can_fix_is_said_in_words(sqlstate: str, words: str) -> No
         assert str(told).endswith("(words)")
 
 
-@pytest.mark.parametrize("error", [wrapped("42P01"), wrapped(None), Said("23505")])
+@pytest.mark.parametrize("error", [wrapped("42601"), wrapped(None), Said("23505")])
 def test_what_is_our_own_fault_stays_what_it_is(error: Exception) -> None:
     assert explain(error, "postgresql://db/x") is error
 
@@ -92,11 +92,3 @@ def test_a_lost_connection_is_told_from_an_error_on_one() -> None:
     assert connection_lost(ConnectionResetError())
     assert connection_lost(Said("08003"))
     assert not connection_lost(wrapped("40001"))
-
-
-def test_a_text_that_cannot_be_stored_is_told_apart() -> None:
-    cause = Said(None)
-    cause.__cause__ = UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed")
-    assert is_unstorable_text(DBAPIError("INSERT", {}, cause))
-    assert is_unstorable_text(wrapped("22021"))
-    assert not is_unstorable_text(wrapped("40001"))

@@ -161,7 +161,8 @@ async def test_a_wish_outlives_the_worker_that_was_killed(
     await kept.queue.wish(run_id, wish)
     clock.on(minutes=5)
     assert await kept.queue.reclaim("somebody/") == [run_id]
-    assert (await kept.run(run_id)).state is state
+    run = await kept.run(run_id)
+    assert (run.state, run.completed_at) == (state, clock() if wish is RequestedState.CANCEL else None)
     assert await taken(kept) is None
 
 

@@ -52,6 +52,7 @@ class Load:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["fast", "immediate"])
+@pytest.mark.thorough
 async def test_a_restart_under_load_loses_nothing_and_stops_nobody(machine: postgres.Server, how: str) -> None:
     async with await Store.open(machine.address) as store:
         await store.create_run(a_run(total=10_000_000))

@@ -360,8 +360,34 @@ async def test_a_rule_is_found_in_every_result(store: Store) -> None:
     await store.save(RUN, [a_result(0, grades=grades), a_result(1, grades=grades[:1], candidate="juno")])
     assert await store.part_ids(RUN) == ["c1", "r1", "r2"]
     assert await store.part_grades(RUN, ["r1", "c1"]) == [
-        PartGrade(0, "", "r1", "passed"),
-        PartGrade(0, "", "c1", "error"),
-        PartGrade(1, "juno", "r1", "passed"),
+        PartGrade(0, "", "rubric", "r1", "passed"),
+        PartGrade(0, "", "criteria", "c1", "error"),
+        PartGrade(1, "juno", "rubric", "r1", "passed"),
     ]
     assert await store.part_grades(RUN, []) == []
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        a_result(0, case="a\0b"),
+        a_result(0, case="x", candidate="a\0b"),
+        a_result(0, case="x", grades=(Score(name="a\0b", value=1.0),)),
+        a_result(0, case="x", grades=(Score(name="n", value=1.0, part=Part(id="a\0b", text="t")),)),
+    ],
+    ids=["case", "candidate", "grade", "part"],
+)
+async def test_nul_in_what_a_result_is_found_by_is_refused_and_names_its_case(store: Store, odd: Result) -> None:
+    await store.create_run(a_run())
+    with pytest.raises(InputError, match=r"case '(x|a\\x00b)': the character U\+0000 \(NUL\) stands in its id"):
+        await store.save(RUN, [a_result(1), odd])
+    assert await store.finished_positions(RUN) == set()
+    with pytest.raises(InputError, match=r"name: the character U\+0000 \(NUL\) stands in 'a\\x00b'"):
+        await store.create_run(a_run(OTHER, name="a\0b"))
+
+
+async def test_nul_in_what_was_said_is_stored_as_it_is(store: Store) -> None:
+    await store.create_run(a_run())
+    said = a_result(0, transcript=a_transcript("a\0b"), reasons=("a\0b",))
+    await store.save(RUN, [said])
+    assert [each async for each in store.iterate(RUN)] == [said]

@@ -7,7 +7,8 @@ from math import isnan
 from howsure.model.expectation import Criteria, Criterion, ReferenceAnswer
 from howsure.model.score import LIKERT, OPEN, Direction, Part, Scale, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Verdict
-from howsure.store.run_columns import OUTCOMES, VERDICTS, CasePreview, GradeColumn, PartOutcome
+from howsure.store.results import PartGrade
+from howsure.store.run_columns import OUTCOMES, VERDICTS, CasePreview, GradeColumn
 from howsure.store.store import Store
 from howsure.testing import a_transcript
 from two_runs import AFTER, BEFORE, choice, keep, tried, verdicts
@@ -62,8 +63,8 @@ async def test_rules_have_columns_of_their_own_and_criteria_have_none(store: Sto
         ("rubric", "R1", "prompt"),
     ]
     assert await store.part_outcomes(BEFORE, [0, 7]) == [
-        PartOutcome(0, "rubric", "R1", "passed"),
-        PartOutcome(0, "criteria", "c1", "failed"),
+        PartGrade(0, "", "rubric", "R1", "passed"),
+        PartGrade(0, "", "criteria", "c1", "failed"),
     ]
 
 

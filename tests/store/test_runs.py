@@ -143,11 +143,12 @@ async def test_a_run_is_found_by_what_a_person_types(store: Store, text: str, ex
         return NOON + timedelta(minutes=minutes)
 
     ids = {5: "abcdef00-0000-4000-8000-000000000000"}
+    # The newest is the one that was made last, whatever the clock said.
+    await store.create_run(a_run(ids[5], name="hex", created_at=later(12)))
     await store.create_run(a_run(numbered(1), name="nightly", created_at=later(1)))
     await store.create_run(a_run(numbered(2), agent="shop", state=RunState.COMPLETED, created_at=later(2)))
-    await store.create_run(a_run(numbered(3), name="nightly", agent="shop", created_at=later(3)))
+    await store.create_run(a_run(numbered(3), name="nightly", agent="shop", created_at=later(0)))
     await store.create_run(a_run(numbered(4), name="last", created_at=later(9)))
-    await store.create_run(a_run(ids[5], name="hex", created_at=later(0)))
     assert (await store.find_run(text)).id == ids.get(expected, numbered(expected))
 
 

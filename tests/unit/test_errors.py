@@ -11,8 +11,10 @@ from howsure import errors
 from howsure.errors import (
     BudgetReached,
     CaseFailure,
+    CaseStopped,
     ConfigInvalid,
     Conflict,
+    DamagedRow,
     DatasetInvalid,
     GraderFailed,
     HowsureError,
@@ -23,21 +25,38 @@ from howsure.errors import (
     ModelRefused,
     ModelTimedOut,
     NotFound,
+    NotRecorded,
+    NotTrusted,
     PlanRefused,
     PolicyFailed,
     Problem,
+    RequestRefused,
     SimulatorFailed,
+    StorageFault,
     TargetFailed,
     TargetTimedOut,
     UnknownName,
     Unreachable,
+    UserInterrupt,
     boundary,
 )
 
-FIXABLE = {DatasetInvalid, ConfigInvalid, Unreachable, UnknownName, PlanRefused, NotFound, Conflict}
+FIXABLE = {
+    DatasetInvalid,
+    ConfigInvalid,
+    DamagedRow,
+    NotTrusted,
+    StorageFault,
+    Unreachable,
+    UnknownName,
+    PlanRefused,
+    RequestRefused,
+    NotFound,
+    Conflict,
+}
 BROKEN = {
-    TargetFailed, TargetTimedOut, SimulatorFailed, JudgeFailed, GraderFailed, PolicyFailed, ModelFailed, ModelRefused,
-    ModelTimedOut, BudgetReached,
+    TargetFailed, TargetTimedOut, NotRecorded, SimulatorFailed, JudgeFailed, GraderFailed, PolicyFailed, CaseStopped,
+    ModelFailed, ModelRefused, ModelTimedOut, BudgetReached,
 }  # fmt: skip
 
 
@@ -136,6 +155,25 @@ def test_what_ends_the_program_or_the_task_is_never_a_failure_of_a_case(stop: Ba
     with pytest.raises(type(stop)) as caught, boundary(TargetFailed, "target 'x'"):
         raise stop
     assert caught.value is stop
+
+
+@pytest.mark.parametrize(
+    "stop",
+    [asyncio.CancelledError(), KeyboardInterrupt(), SystemExit(2), GeneratorExit(), BaseException("own")],
+    ids=lambda stop: type(stop).__name__,
+)
+async def test_code_inside_a_task_that_wants_to_end_the_program_is_a_failure(stop: BaseException) -> None:
+    with (
+        pytest.raises(TargetFailed, match=r"target 'x': it wanted to end the program \("),
+        boundary(TargetFailed, "target 'x'"),
+    ):
+        raise stop
+
+
+async def test_a_real_interrupt_passes() -> None:
+    for stop in (UserInterrupt(), BaseExceptionGroup("several", [UserInterrupt(), ValueError("v")])):
+        with pytest.raises(type(stop)), boundary(TargetFailed, "target 'x'"):
+            raise stop
 
 
 def test_a_group_with_a_cancellation_in_it_passes() -> None:

@@ -19,7 +19,8 @@ NOUNS = {"Unscored", "Unauthorized", "Feed", "Seed", "Speed", "Need"}
 """Words in -ed that name a thing."""
 ON_THE_WIRE = {
     "AgentStatus", "Agreement", "AnnotatorAgreement", "ApiKey", "AuditEntry", "DatasetPin", "DocumentDifference",
-    "HumanLabel", "ModelSpending", "Result", "Revision", "Rubric", "Run", "RunAgreement", "Tally",
+    "HumanLabel", "ModelSpending", "Result", "Revision", "Rubric", "Run", "RunAgreement", "Tally", "Webhook",
+    "WebhookDelivery",
 }  # fmt: skip
 """The only names that occur twice: one concept inside, and as the API shows it (`wire/`)."""
 EMPTY_WORDS = {"manager", "handler", "processor", "helper", "helpers", "util", "utils"}
@@ -98,7 +99,9 @@ def test_only_the_boundary_catches_everything() -> None:
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException")))
     ]
-    assert broad == []
+    silenced = [file for file in modules() if "suppress(Exception)" in (SOURCE / file).read_text(encoding="utf-8")]
+    # Whatever `str` of an error does, its message must not break what reports it.
+    assert (broad, silenced) == ([], ["errors.py"])
 
 
 def test_the_heart_fits_one_screen_and_a_contract_two() -> None:

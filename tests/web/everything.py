@@ -29,6 +29,8 @@ LINE = (
     b'"prompt": "When?", "reference_answers": ["Now"]}\n'
 )
 NOT_PAGES = ("/events", "/runs/{run_id}/events", "/runs/{run_id}/case", "/label/{run_id}/labels.jsonl")
+PROVIDER = ("/sign-in/provider", "/sign-in/provider/callback")
+"""There where a provider is set."""
 FILES = ("/runs/{run_id}/cases/{position}/raw", "/runs/{run_id}/cases/{position}/attachments/{number}")
 
 
@@ -45,6 +47,7 @@ class Everything(Struct, frozen=True, kw_only=True):
     def filled(self, path: str) -> str:
         """A route's address, with things that are there."""
         known = {"run_id": self.run_id, "position": "0", "number": "1", "key_id": self.key_id, "deed": "cancel"}
+        known["session_id"] = "none"
         is_export = path.endswith("/export")
         known |= {"shelf": "test-sets", "key": self.test_set} if is_export else {"shelf": "rubrics", "key": self.rubric}
         return re.sub(r"{(\w+)}", lambda found: known[found[1]], path) + QUERIES.get(path, "")
@@ -77,7 +80,7 @@ QUERIES = {
     "/library/{shelf}/{key}/difference": "?from=1&to=2",
     "/library/{shelf}/{key}/export": "?to=golden",
 }
-READ = sorted({page.path for page in PAGES if page.method == "GET"})
+READ = sorted({page.path for page in PAGES if page.method == "GET"} - set(PROVIDER))
 WRITTEN = sorted({page.path for page in PAGES if page.method == "POST"})
 SHOWN = [path for path in READ if path not in (*NOT_PAGES, *FILES)]
 """Those that answer with a page for people."""

@@ -4,7 +4,7 @@ test lasts: a browser's driver has this thread."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +15,10 @@ import uvicorn
 
 from howsure.api.app import ServiceAccess, create_service
 from howsure.config import ServiceSettings, Settings
-from howsure.kit.builtins import builtin_kit
-from howsure.policies.profiles import builtin_profiles
-from howsure.services.host.context import Host
+from howsure.kit.plugins import builtin_kit
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host.worker import Worker, WorkerPace
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 from howsure.store.store import Store
 from howsure.web.app import create_pages
 
@@ -59,10 +58,21 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, *, keys_needed: bool = False, working: bool = True, **rules: Any) -> Iterator[Served]:
+def serving(
+    folder: Path,
+    *,
+    keys_needed: bool = False,
+    working: bool = True,
+    database: str = "",
+    targets: Mapping[str, Mapping[str, Any]] | None = None,
+    **rules: Any,
+) -> Iterator[Served]:
     """`working`: with a worker, so that what is queued is carried out."""
     up: Future[tuple[Served, Callable[[], None]]] = Future()
-    thread = Thread(target=lambda: asyncio.run(_serve(folder, up, keys_needed, working, rules)), daemon=True)
+    reached = {name: dict(each) for name, each in (targets or {}).items()}
+    place = database or str(folder / "howsure.db")
+    options = Settings(database=place, service=ServiceSettings(**rules), targets=reached)
+    thread = Thread(target=lambda: asyncio.run(_serve(folder, up, keys_needed, working, options)), daemon=True)
     thread.start()
     served, stop = up.result(60)
     try:
@@ -77,9 +87,8 @@ async def _serve(
     up: Future[tuple[Served, Callable[[], None]]],
     keys_needed: bool,
     working: bool,
-    rules: dict[str, Any],
+    settings: Settings,
 ) -> None:
-    settings = Settings(database=str(folder / "howsure.db"), service=ServiceSettings(**rules))
     work = Workspace(settings, builtin_kit(builtin_profiles()), folder)
     async with await work.store() as store:
         host, ended = Host(work, store), asyncio.Event()

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from hostile import HOSTILE, HTML, hostile_results, hostile_summary
+from hostile import HOSTILE, HTML, hostile_results, hostile_summary, without_nul
 from howsure.model.result import Result
 from howsure.model.run import Run, RunState
 from howsure.model.score import Score
@@ -112,10 +112,11 @@ def repeated() -> list[Result]:
 async def hostile(store: Store) -> None:
     results = hostile_results(HOSTILE)
     run = hostile_summary(results, NASTY_TEXT).run
+    candidates = tuple(map(without_nul, HOSTILE))
     shown = replace(
         run,
         id=NASTY,
-        pins=replace(run.pins, request=replace(run.pins.request, candidates=tuple(HOSTILE), gates=())),
+        pins=replace(run.pins, request=replace(run.pins.request, candidates=candidates, gates=())),
         organization_id="",
     )
     await store.create_run(shown)

@@ -174,6 +174,28 @@ def test_who_reads_in_a_run_is_told_that_it_has_ended_and_not_torn_away(browser:
 
 
 @needs_chromium
+def test_what_is_on_its_way_when_somebody_comes_into_a_run_waits_too(browser: Browser, own: Served) -> None:
+    with Watched(browser, own.base) as watched:
+        page = watched.open(f"/runs/{GOING}")
+        expect(page.locator(".counts")).to_contain_text("9 pending = 12")
+        late: list[Route] = []
+        page.route(f"**/runs/{GOING}", lambda route: route.continue_() if late else late.append(route))
+        own.do(own.store.save(GOING, refund_results()))
+        while not late:
+            page.wait_for_timeout(50)
+        crumb = page.get_by_role("link", name="Runs").last
+        crumb.focus()
+        with page.expect_response(f"**/runs/{GOING}"):
+            late[0].continue_()
+        page.wait_for_timeout(300)
+        expect(crumb).to_be_focused()
+        expect(page.locator(".counts")).to_contain_text("9 pending = 12")
+        crumb.blur()
+        expect(page.locator(".counts")).not_to_contain_text("9 pending")
+        assert watched.trouble == []
+
+
+@needs_chromium
 def test_a_page_that_nobody_looks_at_hangs_up_and_calls_again(browser: Browser, own: Served) -> None:
     looks = "Object.defineProperty(document, 'hidden', {value: HIDDEN, configurable: true});"
     turn = looks + "document.dispatchEvent(new Event('visibilitychange'));"

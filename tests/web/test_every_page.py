@@ -8,7 +8,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
+from howsure.model.access_scope import EVERYWHERE
 from howsure.services.host.keys import KeyRequest, make_key
+from howsure.services.host.roles import OPENED_BY, Permission, permits
 from howsure.store.keys import KeyScope
 from howsure.web.app import PAGES
 from howsure.web.routes import PageRoute
@@ -17,7 +19,7 @@ from web.looking import LARGEST, Watched, needs_chromium
 from web.pages_served import Served, serving
 from web.visiting import Visitor
 
-GUARDED = [page for page in PAGES if page.scope is not None]
+GUARDED = [page for page in PAGES if page.permission is not Permission.PUBLIC]
 NOBODYS = ("/library/{shelf}", "/library/{shelf}/new", "/library/{shelf}/check", "/library/{shelf}/{key}/check")
 """What is about nothing that is kept: an empty text, or the one that is sent along."""
 THEIRS = [page for page in GUARDED if "{" in page.path and page.path not in NOBODYS]
@@ -89,16 +91,17 @@ def test_nobody_comes_in_without_signing_in(locked: tuple[Served, Everything], p
 
 
 @pytest.mark.parametrize("page", GUARDED, ids=called)
-@pytest.mark.parametrize("scope", [KeyScope.READ, KeyScope.WRITE, KeyScope.RUN])
+@pytest.mark.parametrize("scope", [KeyScope.READ, KeyScope.LABEL, KeyScope.WRITE, KeyScope.RUN])
 def test_a_scope_opens_what_it_says_and_nothing_else(
     visitors: dict[KeyScope, Visitor], locked: tuple[Served, Everything], page: PageRoute, scope: KeyScope
 ) -> None:
-    if page.scope is scope:
+    if permits([scope], EVERYWHERE, page.permission):
         return
     visitor, address = visitors[scope], locked[1].filled(page.path)
     reply = visitor.get(address) if page.method == "GET" else visitor.post(address)
     assert reply.status == 403
-    assert page.scope is not None and f"it needs the scope &#39;{page.scope.value}&#39;" in reply.text
+    needed = next(each for each, opened in OPENED_BY.items() if page.permission in opened)
+    assert f"it needs the scope &#39;{needed.value}&#39;" in reply.text
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +115,9 @@ def visitors(locked: tuple[Served, Everything]) -> dict[KeyScope, Visitor]:
 
 @pytest.mark.parametrize("path", SHOWN)
 def test_who_may_sees_it(visitors: dict[KeyScope, Visitor], locked: tuple[Served, Everything], path: str) -> None:
-    (scope,) = {page.scope for page in PAGES if page.path == path and page.method == "GET"}
-    assert visitors[scope or KeyScope.READ].get(locked[1].filled(path)).status == 200
+    (permission,) = {page.permission for page in PAGES if page.path == path and page.method == "GET"}
+    scope = next(each for each in KeyScope if permits([each], EVERYWHERE, permission))
+    assert visitors[scope].get(locked[1].filled(path)).status == 200
 
 
 @pytest.mark.parametrize("page", THEIRS, ids=called)

@@ -32,6 +32,15 @@ def test_a_page_can_be_read_by_everybody(browser: Browser, stocked: Served, page
         assert wide(watched) <= 390
 
 
+def test_a_part_that_does_not_come_leaves_its_link_and_no_connection(browser: Browser, stocked: Served) -> None:
+    with Watched(browser, stocked.base) as watched:
+        page = watched.open(PAGES["run"])
+        page.evaluate("document.querySelector('#triage').dataset.part = '/runs/none/triage'")
+        with page.expect_event("requestfinished", lambda request: "/runs/none/" in request.url):
+            page.evaluate("document.querySelector('#triage').closest('details').open = true")
+        assert page.locator("#triage a").inner_text() == "Show the triage"
+
+
 def wide(watched: Watched) -> int:
     found: int = watched.page.evaluate("document.documentElement.scrollWidth")
     return found
@@ -43,7 +52,7 @@ def wide(watched: Watched) -> int:
         ("runs", ["support-v1", "going on", "6 runs, 1 going on"]),
         ("run", ["What goes wrong", "Names the accrual rate", "Judged offline", "Checks × cases", "item-3"]),
         ("run all", ["7 of 10 passed (70.0 %, likely 40–89 %)", "refund-01", "1–12 of 12"]),
-        ("case", ["refund-03", "lookup_order", "tool_usage_accuracy", "call_llm"]),
+        ("case", ["refund-03", "lookup_order", "tool usage accuracy", "call_llm"]),
         ("compare", ["Broken by the newer: 1", "Fixed by the newer: 1", "refund-03"]),
         ("agent", ["northwind-support", "pass rate", "support-v2"]),
         ("triage", ["Answerable"]),

@@ -15,6 +15,7 @@ from howsure.model.document import DocumentKind
 from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.run import DatasetPin, Run
 from howsure.services.host.keys import KeyRequest, make_key
+from howsure.services.host.run_requests import document
 from howsure.store.documents import DocumentPreview
 from howsure.store.keys import KeyScope
 from howsure.web.pages.run import regraded_run_id
@@ -71,14 +72,19 @@ def card(key: str, version: int = 2) -> DocumentPreview:
 
 
 def test_the_newest_version_of_its_own_rubric_is_offered_first() -> None:
-    page = regrade_page(with_rubric(), ("offline",), [card("r0"), card("r1")], {})
+    run = with_rubric()
+    stored = replace(run.pins.request, rubric=document(DocumentKind.RUBRIC, "r1"))
+    page = regrade_page(
+        replace(run, pins=replace(run.pins, request=stored)), ("offline",), [card("r0"), card("r1")], {}
+    )
     assert [(each.value, each.words, each.chosen) for each in page.rubrics] == [
-        ("r1", "Rubric r1 v2, the newest (this run: v1)", True),
+        ("r1", "Rubric r1 v2, the newest (this run used v1)", True),
         ("r0", "Rubric r0 v2", False),
     ]
-    run = with_rubric()
     of_a_file = replace(run, pins=replace(run.pins, rubric=Rubric(id="r1", name="House", rules=RULES, version=7)))
-    assert regrade_page(of_a_file, (), [card("r1")], {}).rubrics[0].words.endswith("(this run: v7 of a file)")
+    assert regrade_page(of_a_file, (), [card("r1")], {}).rubrics[0].words == (
+        "Rubric r1 v2, as it is here now (this run used a file that calls itself version 7)"
+    )
     assert [each.words for each in page.judges] == ["as before (offline)", "offline"]
     assert page.answer == "The 0 answers of first are judged anew, as a new run. The agent is not called."
 

@@ -16,10 +16,11 @@ from hosts import requested
 from howsure.errors import PlanRefused
 from howsure.model.document import DocumentKind
 from howsure.model.run_request import RunRequest
+from howsure.services.host.audit import with_key_names
 from howsure.services.host.keys import KeyRequest, make_key
 from howsure.store.documents import DocumentPreview
 from howsure.store.keys import KeyScope
-from howsure.web.pages.start import RunChoices, request_from, start_page
+from howsure.web.pages.run_actions import RunChoices, request_from, start_page
 from store.making import NOON
 from web.looking import Watched, needs_chromium
 from web.pages_served import Served, serving
@@ -173,10 +174,11 @@ def test_who_may_not_run_cannot_start(tmp_path: Path) -> None:
         assert "there is no dataset" in other.post("/start", {"cases": f"dataset:{key}", "target": "recorded"}).text
         assert other.data("/start")["cases"] == []
         assert Visitor(served.base).get("/start").leads_to == "/sign-in?next=/start"
-        log = served.do(served.store.audit.several())
-        assert [(deed.actor, deed.action, deed.status) for deed in log if deed.actor != "reader"] == [
-            ("other", "POST /start", 422),
+        log = served.do(with_key_names(served.store, served.do(served.store.audit.several())))
+        assert [(deed.actor, deed.action, deed.status) for deed in log if deed.action != "sign-in"] == [
             ("runner", "POST /library/{shelf}/import", 201),
+            ("reader", "POST /start", 403),
+            ("reader", "GET /start", 403),
         ]
 
 

@@ -91,7 +91,7 @@ def test_what_goes_wrong_is_counted_over_the_run_and_leads_to_its_cases(browser:
     with Watched(browser, stocked.base) as watched:
         page = watched.open(f"/runs/{OLDER}?verdict=passed")
         first = page.locator(".wrong a").first
-        expect(first).to_contain_text("3tool_usage_accuracy")
+        expect(first).to_contain_text("3tool usage accuracy")
         first.click()
         expect(page.locator(".case-lines .id")).to_have_text(["refund-03", "refund-06", "refund-08"])
 
@@ -129,7 +129,8 @@ def test_from_one_failure_to_the_next_within_the_filter(browser: Browser, stocke
         page.keyboard.press("p")
         expect(page.locator(".crumb code")).to_have_text("refund-06")
         page.keyboard.press("u")
-        page.wait_for_url(f"**/runs/{OLDER}#cases")
+        page.wait_for_url(f"**/runs/{OLDER}#case-*")
+        expect(page.locator("[data-line]:has(:focus) .id")).to_have_text("refund-06")
 
 
 def test_a_result_is_copied_whole(browser: Browser, stocked: Served) -> None:

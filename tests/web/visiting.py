@@ -77,6 +77,11 @@ class Visitor:
         """A file, as the page's script sends it."""
         return self.ask("POST", path, content, X_CSRF_Token=self.token(), Content_Type="application/octet-stream")
 
+    @property
+    def session_cookie(self) -> str:
+        """The token of the session; "" before signing in."""
+        return next((str(cookie.value) for cookie in self.cookies if cookie.name == "howsure_session"), "")
+
     def sign_in(self, secret: str) -> Visitor:
         assert self.post("/sign-in", {"key": secret}).status == 303
         return self

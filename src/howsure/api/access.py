@@ -1,37 +1,73 @@
 """Who the caller is and what it may do. Without keys the service serves only its own machine, and every caller may do
-everything; with them, a key opens what its scopes say, within its organisation and agents."""
+everything; with them, a key opens what its scopes say, within its organisation and agents. Every route names a
+permission of `services/host/roles.py`. The requests of a key, and wrong keys from one address, are counted here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any
-from urllib.parse import urlsplit
+from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPAuthorizationCredentials, HTTPBearer
+from msgspec.structs import replace
+from starlette.exceptions import HTTPException
 
-from howsure.api.errors import RequestRefusal
-from howsure.services.host.context import Host
 from howsure.services.host.keys import OWNER, Caller, caller_by_secret
-from howsure.store.keys import KeyScope
+from howsure.services.host.roles import Permission
+from howsure.services.host.throttles import RequestRates, SignInThrottle
+from howsure.services.workspace import Host
 
+ORGANIZATION_HEADER = "X-Organization"
 bearer = HTTPBearer(auto_error=False, scheme_name="bearer", description="An API key: `Authorization: Bearer howsure_…`")
 header = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="key", description="An API key")
 
 
 async def identify_caller(request: Request) -> Caller:
-    """The caller of a request; 401 where a key is needed and none, or a wrong one, was sent."""
+    """The caller of a request; 401 where a key is needed and none, or a wrong one, was sent; 429 where the key has
+    asked too often, or the address has sent too many wrong ones."""
     secret = _secret(request)
     if secret is None:
         if request.app.state.keys_needed:
             raise _unknown("a key is needed: send it as `Authorization: Bearer KEY`")
         _check_origin(request)
-        return OWNER
+        return _of_organization(OWNER, request)
     host: Host = request.app.state.host
     caller = await caller_by_secret(host.store, secret)
     if caller is None:
+        _count_wrong_key(request)
         raise _unknown("this key is not known, or was revoked, or has expired")
-    return caller
+    _count_request(request, caller)
+    return _of_organization(caller, request)
+
+
+def _count_wrong_key(request: Request) -> None:
+    """Right keys are never looked at here: whoever has one is let in, whatever else comes from the address."""
+    throttle: SignInThrottle = request.app.state.wrong_keys
+    address = request.client.host if request.client else ""
+    if seconds := throttle.seconds_to_wait(None, address):
+        detail = f"too many keys from this address that open nothing: wait {seconds} seconds"
+        raise HTTPException(429, detail, {"Retry-After": str(seconds)})
+    throttle.count_attempt(None, address)
+
+
+def _count_request(request: Request, caller: Caller) -> None:
+    rates: RequestRates | None = request.app.state.rates
+    if rates is None:
+        return
+    allowance = rates.count(caller.id)
+    request.state.answer_headers = allowance.headers
+    if allowance.wait:
+        detail = f"this key has sent its {allowance.limit:,} requests of this minute: wait {allowance.wait} seconds"
+        raise HTTPException(429, detail, {"Retry-After": str(allowance.wait)})
+
+
+def _of_organization(caller: Caller, request: Request) -> Caller:
+    """A caller of the whole service may speak for one organisation: ids are unique only within one."""
+    wanted = request.headers.get(ORGANIZATION_HEADER)
+    if wanted is None or wanted == caller.within.organization_id:
+        return caller
+    if caller.within.organization_id is not None:
+        raise HTTPException(403, f"this key is for one organisation: leave {ORGANIZATION_HEADER} out")
+    return replace(caller, within=replace(caller.within, organization_id=wanted))
 
 
 def _check_origin(request: Request) -> None:
@@ -41,8 +77,8 @@ def _check_origin(request: Request) -> None:
     if origin is None or request.method in ("GET", "HEAD"):
         return
     host: Host = request.app.state.host
-    if urlsplit(origin).netloc != request.headers.get("host", "") and origin not in host.rules.origins:
-        raise RequestRefusal(403, "forbidden", f"requests from {origin[:200]} are not answered: see `service.origins`")
+    if origin.partition("://")[2] != request.headers.get("host", "") and origin not in host.rules.origins:
+        raise HTTPException(403, f"requests from {origin[:200]} are not answered: see `service.origins`")
 
 
 def _secret(request: Request) -> str | None:
@@ -66,46 +102,35 @@ async def identified_caller(
     return caller
 
 
-def _unknown(detail: str) -> RequestRefusal:
-    return RequestRefusal(401, "unauthorized", detail, {"WWW-Authenticate": "Bearer"})
+def _unknown(detail: str) -> HTTPException:
+    return HTTPException(401, detail, {"WWW-Authenticate": "Bearer"})
 
 
-def require_scope(scope: KeyScope) -> Callable[..., Coroutine[Any, Any, Caller]]:
-    """A dependency: the caller, who must have this scope (`admin` has all of them)."""
+class RequirePermission:
+    """A dependency: the caller, who must have this permission."""
 
-    async def allowed(caller: Annotated[Caller, Depends(identified_caller)]) -> Caller:
-        if not caller.may(scope):
-            raise RequestRefusal(403, "forbidden", f"this key may not do that: it needs the scope {scope.value!r}")
+    def __init__(self, permission: Permission) -> None:
+        self.permission = permission
+
+    async def __call__(self, caller: Annotated[Caller, Depends(identified_caller)]) -> Caller:
+        if not caller.may(self.permission):
+            raise HTTPException(403, f"this key may not do that: {caller.lacks(self.permission)}")
         return caller
 
-    return allowed
 
-
-Reader = Annotated[Caller, Depends(require_scope(KeyScope.READ))]
-Writer = Annotated[Caller, Depends(require_scope(KeyScope.WRITE))]
-Runner = Annotated[Caller, Depends(require_scope(KeyScope.RUN))]
-Admin = Annotated[Caller, Depends(require_scope(KeyScope.ADMIN))]
-
-
-async def whole_organization(caller: Admin) -> Caller:
-    """Keys and the audit log do not belong to agents: a key for some agents opens neither."""
-    if caller.within.agent_ids is not None:
-        raise RequestRefusal(
-            403, "forbidden", "this key is for some agents only: that needs one for the whole organisation"
-        )
-    return caller
-
-
-Overseer = Annotated[Caller, Depends(whole_organization)]
-
-
-async def whole_service(caller: Overseer) -> Caller:
-    if caller.within.organization_id is not None:
-        raise RequestRefusal(403, "forbidden", "this key is for one organisation: that needs one for the whole service")
-    return caller
-
-
-Operator = Annotated[Caller, Depends(whole_service)]
+Anyone = Annotated[Caller, Depends(RequirePermission(Permission.PUBLIC))]
+Reader = Annotated[Caller, Depends(RequirePermission(Permission.READ))]
+Exporter = Annotated[Caller, Depends(RequirePermission(Permission.EXPORT))]
+Labeller = Annotated[Caller, Depends(RequirePermission(Permission.LABEL))]
+Writer = Annotated[Caller, Depends(RequirePermission(Permission.EDIT))]
+RunDeleter = Annotated[Caller, Depends(RequirePermission(Permission.DELETE_RUNS))]
+Runner = Annotated[Caller, Depends(RequirePermission(Permission.RUN))]
+KeyMaker = Annotated[Caller, Depends(RequirePermission(Permission.MAKE_KEYS))]
+KeyAdmin = Annotated[Caller, Depends(RequirePermission(Permission.KEYS))]
+Auditor = Annotated[Caller, Depends(RequirePermission(Permission.AUDIT))]
+Eraser = Annotated[Caller, Depends(RequirePermission(Permission.ERASE))]
+WebhookAdmin = Annotated[Caller, Depends(RequirePermission(Permission.WEBHOOKS))]
+Operator = Annotated[Caller, Depends(RequirePermission(Permission.METRICS))]
 
 
 # These two wait for nothing; but whatever does not say `async` is sent to a thread and back, in every request.

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints
+
+from howsure.model.case import FINISHED
+from howsure.model.expectation import AnswerMatch
 
 NO_NUL = r"^[^\x00]*$"
 NOT_BLANK = r"^[^\x00]*[^\x00\s][^\x00]*$"
@@ -15,6 +18,8 @@ Name = Annotated[str, StringConstraints(pattern=NO_NUL, max_length=300)]
 NonBlankText = Annotated[str, StringConstraints(pattern=NOT_BLANK, min_length=1, max_length=100_000)]
 NonBlankName = Annotated[str, StringConstraints(pattern=NOT_BLANK, min_length=1, max_length=300)]
 Key = Annotated[str, StringConstraints(pattern=r"^[^\x00/@\s]+$", min_length=1, max_length=200)]
+Scope = Literal["prompt", "knowledge_base", "function", "general"]
+VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Json = dict[str, Any]
 DISTINCT = Field(json_schema_extra={"uniqueItems": True})
 
@@ -56,16 +61,14 @@ class RuleShape(OpenBody):
     prompt_reference: Text | None = None
     evaluation_criteria: EvaluationCriteria | None = None
     examples: Examples | None = None
-    component_scope: Literal["prompt", "knowledge_base", "function", "general"] | None = None
+    component_scope: Scope | None = None
     component_ids: list[Key] | None = None
     component_names: list[NonBlankName] | None = None
 
 
-class RubricGiven(StrictBody):
+class RubricGiven(OpenBody):
     """A rubric as its author writes it. What was read before may be sent back changed: ids, versions and times in it
     are left aside."""
-
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
 
     name: Annotated[NonBlankName, Field(examples=["Refund desk rubric"])]
     agent_id: Key | None = Field(default=None, examples=["64f0c2a1e4b0a1b2c3d4e5f6"])
@@ -76,20 +79,24 @@ class RubricGiven(StrictBody):
 
 
 class Inputs(OpenBody):
-    """`message` for a single turn; `persona`, `initial_message` and `max_turns` for a scenario."""
+    """`message` for a single turn; `persona`, `initial_message` and `max_turns` for a scenario; `messages` for a
+    finished conversation (`transcript`, `voice_simulation`): `role`, `content`, and `start_ms` and `end_ms` if known.
+    """
 
     message: Text | None = None
     persona: Text | None = None
     initial_message: Text | None = None
     starting_prompt: Text | None = Field(default=None, description="Another name of `initial_message`")
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
+    messages: Annotated[list[Json], Field(min_length=1)] | None = None
+    voice_metrics: Json | None = None
 
 
 class ItemExpectations(OpenBody):
     """What is expected of the agent."""
 
     __qualname__ = "Expected"
-    model_config = ConfigDict(extra="allow", protected_namespaces=(), title="Expected")
+    model_config = ConfigDict(title="Expected")
 
     success_criteria: Annotated[list[NonBlankText], DISTINCT] = Field(default_factory=list)
     should_use_tools: Annotated[list[NonBlankName], DISTINCT] = Field(default_factory=list)
@@ -111,21 +118,21 @@ def _when(kind: str, inputs: dict[str, Any]) -> dict[str, Any]:
 
 OPENING = {"anyOf": [_with("initial_message"), _with("starting_prompt")]}
 """Either name of what a scenario begins with will do."""
+SAID = {"required": ["messages"], "properties": {"messages": {"type": "array", "minItems": 1}}}
+INPUTS_OF_TYPES: Any = [
+    _when("single_turn", _with("message")),
+    _when("scenario", {**_with("persona"), **OPENING}),
+    *(_when(kind, SAID) for kind in FINISHED),
+]
 
 
 class EntryShape(OpenBody):
     """One thing to try."""
 
-    model_config = ConfigDict(
-        extra="allow",
-        protected_namespaces=(),
-        json_schema_extra={
-            "allOf": [_when("single_turn", _with("message")), _when("scenario", {**_with("persona"), **OPENING})]
-        },
-    )
+    model_config = ConfigDict(json_schema_extra={"allOf": INPUTS_OF_TYPES})
 
     item_id: Key | None = Field(default=None, description="Made where it is missing")
-    type: Literal["single_turn", "scenario"]
+    type: Literal["single_turn", "scenario", "transcript", "voice_simulation"]
     name: NonBlankName
     inputs: Inputs
     expected: ItemExpectations
@@ -133,10 +140,8 @@ class EntryShape(OpenBody):
     priority: Name | None = None
 
 
-class TestSetGiven(StrictBody):
+class TestSetGiven(OpenBody):
     """A test set as its author writes it. What was read before may be sent back changed."""
-
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
 
     name: Annotated[NonBlankName, Field(examples=["Refund desk test set"])]
     agent_id: Key | None = Field(default=None, examples=["64f0c2a1e4b0a1b2c3d4e5f6"])
@@ -145,22 +150,20 @@ class TestSetGiven(StrictBody):
     note: Text | None = Field(default=None, description="Why this version was made")
 
 
+HELD_AGAINST: list[Any] = [
+    {"required": ["expected_answer"], "properties": {"expected_answer": {"type": "string", "minLength": 1}}},
+    {
+        "required": ["criteria"],
+        "properties": {"criteria": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
+    },
+]
+
+
 class QuestionShape(OpenBody):
     """A question, and what its answer is held against: an expected answer, criteria, or both."""
 
-    model_config = ConfigDict(
-        extra="allow",
-        protected_namespaces=(),
-        json_schema_extra={
-            "anyOf": [
-                {
-                    "required": ["expected_answer"],
-                    "properties": {"expected_answer": {"type": "string", "minLength": 1}},
-                },
-                {"required": ["criteria"], "properties": {"criteria": {"type": "array", "minItems": 1}}},
-            ]
-        },
-    )
+    # Within `allOf`, so that makers of clients see one shape and not two.
+    model_config = ConfigDict(json_schema_extra={"allOf": [{"anyOf": HELD_AGAINST}]})
 
     question_id: Key | None = Field(default=None, description="Made where it is missing")
     question: NonBlankText
@@ -170,10 +173,8 @@ class QuestionShape(OpenBody):
     tags: list[NonBlankName] | None = None
 
 
-class QuestionSetGiven(StrictBody):
+class QuestionSetGiven(OpenBody):
     """A question set as its author writes it."""
-
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
 
     name: NonBlankName
     agent_id: Key | None = None
@@ -250,10 +251,8 @@ class HarnessShape(OpenBody):
     evaluation_notes: list[str] | None = None
 
 
-class BotGiven(StrictBody):
+class BotGiven(OpenBody):
     """The description of an agent (BotContext), without its id, which is in the path."""
-
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
 
     bot_name: NonBlankName
     organization_id: Key | None = None
@@ -269,13 +268,11 @@ class EvaluatorShape(OpenBody):
     """One grader of a list."""
 
     type: Annotated[Name, Field(description="Its name; with + or - before every name, a change to the usual graders")]
-    enabled: bool = True
+    enabled: StrictBool = True
 
 
-class ConfigGiven(StrictBody):
+class ConfigGiven(OpenBody):
     """Which graders a run has. What was read before may be sent back changed."""
-
-    model_config = ConfigDict(extra="allow", protected_namespaces=())
 
     name: NonBlankName
     agent_id: Key | None = None
@@ -283,18 +280,29 @@ class ConfigGiven(StrictBody):
     note: Text | None = None
 
 
-Scope = Literal["prompt", "knowledge_base", "function", "general"]
 Payload = Annotated[dict[Name, Any], Field(description="Variables that every conversation starts with")]
 Repeats = Annotated[int, Field(ge=1, le=100)]
 Many = Annotated[int, Field(ge=1, le=10_000_000)]
 Concurrency = Annotated[int, Field(ge=1, le=1000)]
 
 
+Tag = Annotated[NonBlankName, StringConstraints(max_length=100)]
+Tags = Annotated[list[Tag], Field(max_length=50, description="Words to find it by")]
+
+
+class RunChange(StrictBody):
+    """What of a run may change: what people call it."""
+
+    name: NonBlankName | None = None
+    tags: Tags | None = None
+
+
 class RunOptionsBody(StrictBody):
     """What may be asked of any run."""
 
     rubric_id: Key | None = None
-    rubric_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    rubric_version: VersionNumber | None = None
+    rubric_ids: list[Key] = Field(default_factory=list, description="Further rubrics, each in its newest version")
     config_id: Key | None = Field(default=None, description="Which graders: an evaluator config")
     concurrency: Concurrency | None = None
     eval_model: Name | None = Field(default=None, description="The judge; it must be one that the service offers")
@@ -309,7 +317,9 @@ class RunOptionsBody(StrictBody):
     component_scope: Scope | None = None
     component_ids: list[Key] = Field(default_factory=list)
     gates: list[Name] = Field(default_factory=list, examples=[["pass_rate >= 0.9"]])
+    until_sure: Name | None = Field(default=None, description="Stop when this gate is decided; cases in a random order")
     name: Name | None = None
+    tags: Tags = Field(default_factory=list)
     engine: Literal["local", "ray"] | None = Field(default=None, description="Where it runs; as the operator says")
 
 
@@ -318,8 +328,16 @@ class RunGiven(RunOptionsBody):
 
     dataset_id: Key | None = None
     question_set_id: Key | None = None
+    question_set_version: VersionNumber | None = None
     test_set_id: Key | None = None
+    test_set_version: VersionNumber | None = None
     agent_id: Key | None = None
+    map: dict[Name, Name] = Field(
+        default_factory=dict, description="Of a plain table: the column by its role", examples=[{"input": "question"}]
+    )
+    match: AnswerMatch | None = Field(
+        default=None, description="Of a plain table: the program that compares answers; null: the judge"
+    )
 
 
 class EvaluationGiven(RunOptionsBody):
@@ -327,17 +345,18 @@ class EvaluationGiven(RunOptionsBody):
 
     bot_id: Key
     test_set_id: Key
-    test_set_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
-    keep: bool = Field(default=True, description="Keep the cases as a dataset of their own")
+    test_set_version: VersionNumber | None = None
+    keep: StrictBool = Field(default=True, description="Keep the cases as a dataset of their own")
     mode: Literal["transcript"] | None = None
     conversation_ids: list[Key] = Field(default_factory=list, description="Results whose conversations are graded")
 
 
 class RegradeGiven(StrictBody):
-    """The answers of a run, graded again: by the same rubric or another, by the same judge or another."""
+    """The answers of a run, graded again, by exactly what the run was made of unless something else is named."""
 
     rubric_id: Key | None = None
-    rubric_version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
+    rubric_version: VersionNumber | None = Field(default=None, description="Without rubric_id: of the run's own rubric")
+    test_set_version: VersionNumber | None = Field(default=None, description="Of the run's own test set")
     eval_model: Name | None = None
     profile: Name | None = None
     name: Name | None = None
@@ -351,10 +370,12 @@ class TranscriptMessage(OpenBody):
 
 
 class TranscriptGiven(StrictBody):
-    """A finished conversation, and what to hold it against: criteria, those of a test set, a rubric."""
+    """A finished conversation, and what to hold it against: criteria, those of a test set, a rubric, or several of
+    these."""
 
     messages: Annotated[list[TranscriptMessage], Field(min_length=1)]
     tool_calls: list[Json] = Field(default_factory=list)
+    state: Json | None = Field(default=None, description="The state at its end, for rules with an `outcome_check`")
     success_criteria: list[Text] = Field(default_factory=list)
     test_set_id: Key | None = None
     rubric_id: Key | None = None
@@ -365,19 +386,10 @@ class TranscriptGiven(StrictBody):
 
 
 OpinionName = Literal["pass", "fail", "not_applicable", "cannot_tell"]
-LABEL_EXAMPLE: dict[str, Any] = {
-    "result_id": "6ba7b810-9dad-51d1-80b4-00c04fd430c8",
-    "grader": "rubric",
-    "criterion_id": "BRIEF_RESPONSES",
-    "opinion": "fail",
-    "why": "It repeats the question before it answers.",
-}
 
 
 class LabelGiven(StrictBody):
     """What somebody says of one criterion, one rule or one eval of one answer."""
-
-    model_config = ConfigDict(extra="forbid", protected_namespaces=(), json_schema_extra={"examples": [LABEL_EXAMPLE]})
 
     result_id: NonBlankName = Field(description="The result's id, or its case's where that names only one")
     grader: NonBlankName = Field(description="Whose grade it is about: a name in the result's `scores`")
@@ -386,20 +398,55 @@ class LabelGiven(StrictBody):
     )
     opinion: OpinionName
     why: Annotated[str, StringConstraints(pattern=NO_NUL, max_length=2000)] | None = None
-    blind: bool = Field(default=True, description="Whether they had not seen the judge's word")
+    blind: StrictBool = Field(default=True, description="Whether they had not seen the judge's word")
     labeler: NonBlankName | None = Field(
         default=None, description="Whose word it is: one's own, unless an admin brings it in"
     )
+    drawn: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
+        default=None, description="How likely the answer was to be drawn, as `labels/next` says; null: it was chosen"
+    )
 
 
-ScopeName = Literal["read", "write", "run", "admin"]
+ScopeName = Literal["read", "label", "write", "run", "admin"]
+RoleName = Literal["viewer", "labeller", "editor", "runner", "admin"]
+
+
+class ErasureGiven(StrictBody):
+    """Whose conversations to erase."""
+
+    user_id: Annotated[Key, Field(min_length=1)]
+    dry_run: StrictBool = Field(default=False, description="Only say what would be erased")
+
+
+WebhookUrl = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=NO_NUL)]
+EventName = Literal["run.completed", "run.failed", "gate.failed", "label.added"]
+EventNames = Annotated[list[EventName], Field(min_length=1)]
+
+
+class WebhookGiven(StrictBody):
+    """An address that is to be told of events."""
+
+    url: WebhookUrl = Field(description="http or https, on a host that the service may call")
+    events: EventNames
+    active: StrictBool = True
+
+
+class WebhookChange(StrictBody):
+    """What of a webhook is to be otherwise."""
+
+    url: WebhookUrl | None = None
+    events: EventNames | None = None
+    active: StrictBool | None = None
 
 
 class KeyGiven(StrictBody):
     """A key to be made."""
 
     name: Annotated[Name, Field(min_length=1)]
-    scopes: Annotated[list[ScopeName], Field(min_length=1)]
+    scopes: Annotated[list[ScopeName], Field(min_length=1)] | None = Field(
+        default=None, description="What it opens: scopes, or a role"
+    )
+    role: RoleName | None = Field(default=None, description="In place of scopes")
     organization_id: Key | None = Field(default=None, description="Your own, unless you may see every one")
     agent_ids: list[Key] | None = Field(default=None, description="Only these agents")
     days: Annotated[float, Field(gt=0, le=36500)] | None = Field(default=None, description="How long it opens anything")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,28 @@ import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from howsure.errors import ConfigInvalid, Conflict, DatasetInvalid, HowsureError, InputError, NotFound, Problem
+from howsure.errors import (
+    MAX_PROBLEMS,
+    ConfigInvalid,
+    Conflict,
+    DatasetInvalid,
+    HowsureError,
+    InputError,
+    NotFound,
+    Problem,
+    RequestRefused,
+    Unreachable,
+)
+from howsure.reports.headlines import field_words
 from howsure.services.host.document_files import hide_folders, service_folders
 
 log = logging.getLogger("howsure.api")
 
 UNAVAILABLE = "the service cannot do this just now: its log says why; try again later"
+OPERATOR = "the service cannot do this until its operator acts: its log says why"
 BROKEN = "the service broke; its log says how, under the request id of this answer"
 
 
@@ -33,38 +47,32 @@ class JsonAnswer(Response):
         return msgspec.json.encode(content)
 
 
-class RequestRefusal(Exception):
-    """A request that cannot be answered: the status, what kind of error it is, and a sentence on what to do."""
-
-    def __init__(self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(detail)
-        self.status = status
-        self.kind = kind
-        self.headers = dict(headers or {})
-
-
-KINDS = {
-    400: "bad_request",
-    401: "unauthorized",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    408: "timeout",
-    409: "conflict",
-    412: "precondition_failed",
-    413: "too_large",
-    415: "unsupported_media_type",
-    422: "invalid",
-    429: "too_many_requests",
-    500: "internal",
-    503: "unavailable",
+GONE = 499
+"""The status in the log of a request whose sender went away before all of it was sent."""
+ERRORS = {
+    400: ("bad_request", "The request makes no sense"),
+    401: ("unauthorized", "No key, or one that opens nothing"),
+    403: ("forbidden", "The key does not open this"),
+    404: ("not_found", "There is no such thing, or none that the key may see"),
+    405: ("method_not_allowed", "The path has no such method"),
+    408: ("timeout", "The body did not come in time"),
+    409: ("conflict", "It is not in a state for this, or somebody else changed it"),
+    412: ("precondition_failed", "It is not at the version in If-Match"),
+    413: ("too_large", "The body is too large"),
+    415: ("unsupported_media_type", "The body is not of a type that is read here"),
+    422: ("invalid", "What was sent cannot be used: `problems` says where and why"),
+    429: ("too_many_requests", "Too many requests"),
+    500: ("internal", "The service broke"),
+    503: ("unavailable", "The database cannot be reached"),
 }
+"""The kind of error that each status stands for, and what OpenAPI says of it."""
 
 
 def error_answer(
-    status: int, detail: str, *, kind: str = "", problems: list[dict[str, Any]] | None = None, headers: Any = None
+    status: int, detail: str, *, problems: list[dict[str, Any]] | None = None, headers: Any = None
 ) -> JsonAnswer:
-    body: dict[str, Any] = {"error": kind or KINDS.get(status, "error"), "detail": detail}
+    kind, _ = ERRORS.get(status, ("error", ""))
+    body: dict[str, Any] = {"error": kind, "detail": detail}
     if problems is not None:
         body["problems"] = problems
     return JsonAnswer(body, status_code=status, headers=headers)
@@ -74,25 +82,36 @@ def answer_error(error: HowsureError, folders: Sequence[Path] = ()) -> JsonAnswe
     """What the user can act on, with the status that fits. Files in our `folders` are called by their names alone."""
     match error:
         case NotFound():
-            return error_answer(404, hide_folders(str(error), folders))
+            return error_answer(404, _told(error, folders))
         case Conflict():
-            return error_answer(409, hide_folders(str(error), folders))
+            return error_answer(409, _told(error, folders))
         case DatasetInvalid():
             listed = [_problem(problem, folders) for problem in error.problems]
-            return error_answer(422, _how_many(len(listed)), problems=listed)
-        case ConfigInvalid():
-            # Settings and the database are the operator's: their problems go to the log.
+            return error_answer(422, _see_problems(error.count), problems=listed)
+        case RequestRefused():
+            listed = [_problem(problem, folders) for problem in error.problems]
+            detail = _told(error, folders) if len(listed) == 1 else _see_problems(f"{len(listed)} problems")
+            return error_answer(422, detail, problems=listed)
+        case Unreachable():
             log.error("%s", error)
             return error_answer(503, UNAVAILABLE, headers={"Retry-After": "5"})
+        case ConfigInvalid():
+            # Settings and the database are the operator's: their problems go to the log. Trying again does not help.
+            log.error("%s", error)
+            return error_answer(500, OPERATOR)
         case InputError():
-            return error_answer(422, hide_folders(str(error), folders))
+            return error_answer(422, _told(error, folders))
         case _:
             log.error("%s", error)
             return error_answer(500, BROKEN)
 
 
-def _how_many(number: int) -> str:
-    return f"{number} problem{'' if number == 1 else 's'}: see `problems`; nothing was stored"
+def _told(error: Exception, folders: Sequence[Path]) -> str:
+    return field_words(hide_folders(str(error), folders))
+
+
+def _see_problems(count: str) -> str:
+    return f"{count}: see `problems`; nothing was stored"
 
 
 def _problem(problem: Problem, folders: Sequence[Path]) -> dict[str, Any]:
@@ -100,16 +119,19 @@ def _problem(problem: Problem, folders: Sequence[Path]) -> dict[str, Any]:
     shown = {name: value for name, value in msgspec.to_builtins(problem).items() if name not in ("file", "level")}
     return {
         "field": "",
-        **{name: hide_folders(value, folders) if isinstance(value, str) else value for name, value in shown.items()},
+        **{
+            name: field_words(hide_folders(value, folders)) if isinstance(value, str) else value
+            for name, value in shown.items()
+        },
     }
 
 
 def install(app: FastAPI) -> None:
     """Answer our own errors, the framework's and unexpected ones in the one shape."""
     app.add_exception_handler(HowsureError, _on_ours)
-    app.add_exception_handler(RequestRefusal, _on_refused)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(ClientDisconnect, _on_gone)
     app.add_exception_handler(Exception, _on_broken)
 
 
@@ -118,21 +140,45 @@ async def _on_ours(request: Request, error: Exception) -> Response:
     return answer_error(error, service_folders(request.app.state.host.work))
 
 
-async def _on_refused(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestRefusal)
-    return error_answer(error.status, str(error), kind=error.kind, headers=error.headers)
+async def _on_gone(_: Request, error: Exception) -> Response:
+    return Response(status_code=GONE)
 
 
 async def _on_invalid(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
+    found = error.errors()
     problems = [
-        {"code": each["type"].replace("_", "-"), "field": _place(each["loc"]), "message": each["msg"]}
-        for each in error.errors()
+        {"code": problem_code(each["type"]), "field": field_place(each["loc"]), "message": each["msg"]}
+        for each in found[:MAX_PROBLEMS]
     ]
-    return error_answer(422, _how_many(len(problems)), problems=problems)
+    more = f" and {len(found) - MAX_PROBLEMS:,} more" if len(found) > MAX_PROBLEMS else ""
+    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}{more}"
+    return error_answer(422, _see_problems(count), problems=problems)
 
 
-def _place(parts: tuple[Any, ...]) -> str:
+CODES = {
+    "missing": "missing-field",
+    "extra_forbidden": "unknown-field",
+    "literal_error": "unknown-value",
+    "enum": "unknown-value",
+    "string_pattern_mismatch": "bad-pattern",
+    "string_too_short": "too-short",
+    "string_too_long": "too-many",
+    "too_short": "too-few",
+    "too_long": "too-many",
+    "json_invalid": "json-syntax",
+    "int_from_float": "wrong-type",
+}
+"""What the framework calls a problem, and its code: the one that a file with the same problem gets."""
+
+
+def problem_code(kind: str) -> str:
+    if kind.startswith(("greater_than", "less_than", "finite_number")):
+        return "out-of-range"
+    return CODES.get(kind) or ("wrong-type" if kind.endswith(("_type", "_parsing", "_parsing_size")) else "invalid")
+
+
+def field_place(parts: tuple[Any, ...]) -> str:
     """`items[2].name`, whatever part of the request it is in."""
     place = ""
     for part in parts[1:] if len(parts) > 1 else parts:
@@ -153,8 +199,8 @@ def allowed_methods(request: Request) -> list[str]:
     paths: dict[str, dict[str, Any]] = request.app.openapi()["paths"]
     path = request.url.path
     # `/datasets/upload` is a path of its own, though `/datasets/{id}` would fit it.
-    fitting = [paths[path]] if path in paths else [own for name, own in paths.items() if _pattern(name).fullmatch(path)]
-    return sorted({method.upper() for methods in fitting for method in methods})
+    fitting = sorted((name for name in paths if _pattern(name).fullmatch(path)), key=lambda name: name.count("{"))
+    return sorted({method.upper() for name in fitting[:1] for method in paths[name]})
 
 
 @cache
@@ -162,7 +208,7 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile("".join("[^/]+" if part.startswith("{") else re.escape(part) for part in _PARTS.split(template)))
 
 
-_PARTS = re.compile(r"(\{[^}]+\})")
+_PARTS = re.compile(r"(\{[^{}]+\})")
 
 
 async def _on_broken(request: Request, error: Exception) -> Response:

@@ -11,10 +11,14 @@ from uuid import uuid4
 
 from msgspec import Struct
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from howsure.api.counters import Counters
-from howsure.api.errors import RequestRefusal, error_answer
+from howsure.api.counters import PREFIX, Counters
+from howsure.api.errors import error_answer
+from howsure.errors import NUL, InputError
+from howsure.services.host.allowed_hosts import allows_host
+from howsure.services.host.json_limits import JsonMeter
 
 log = logging.getLogger("howsure.requests")
 
@@ -23,6 +27,13 @@ CHUNK_SECONDS = 15.0
 """How long a body may pause."""
 BODY_SECONDS = 300.0
 """How long a body may take altogether."""
+MAX_ADDRESS = 64
+LARGEST_JSON = 8 * 1024 * 1024
+LARGEST_FORM = 64 * 1024
+LARGEST_TEXT = 1_000_000
+"""The forms of the library hold the text of a document."""
+UPLOADS = (f"{PREFIX}/datasets/upload", f"{PREFIX}/import", "/library/datasets/import")
+"""Where a file is sent: it may be as large as any body, and what it holds is counted when it is checked."""
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -38,9 +49,24 @@ class RequestLimits(Struct, frozen=True, kw_only=True):
     """What a request may be. `hosts` are the names we answer to; none: any."""
 
     largest_body: int
+    largest_json: int = LARGEST_JSON
     hosts: Sequence[str] = ()
+    proxies: Sequence[str] = ()
     chunk_seconds: float = CHUNK_SECONDS
     body_seconds: float = BODY_SECONDS
+
+    def largest(self, path: str) -> int:
+        """The bytes of the largest body that may be sent to a path."""
+        if path in UPLOADS:
+            return self.largest_body
+        if has_json(path):
+            return min(self.largest_json, self.largest_body)
+        return LARGEST_TEXT if path.startswith("/library/") else LARGEST_FORM
+
+
+def has_json(path: str) -> bool:
+    """Whether what is sent to a path is parsed as it is; elsewhere it is a form or a file."""
+    return path not in UPLOADS and (path.startswith(f"{PREFIX}/") or path.endswith("/import"))
 
 
 class RequestMiddleware:
@@ -56,6 +82,8 @@ class RequestMiddleware:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
+        peer, port = scope.get("client") or ("", 0)
+        scope["client"] = (client_address(peer, headers.get("x-forwarded-for", ""), self._limits.proxies), port)
         exchange = HttpExchange(scope, send, _request_id(headers))
         scope.setdefault("state", {})["request_id"] = exchange.id
         begun = perf_counter()
@@ -67,39 +95,51 @@ class RequestMiddleware:
             _log(scope, exchange, seconds)
 
     async def _answer(self, scope: Scope, receive: Receive, headers: Headers, exchange: HttpExchange) -> None:
-        refusal = self._refusal(headers)
+        refusal = self._refusal(scope, headers)
         if refusal is not None:
             await refusal(scope, receive, exchange.send)
             return
-        body = LimitedBody(receive, self._limits)
+        body = LimitedBody(receive, self._limits, scope["path"])
         try:
             await self._app(scope, body.receive, exchange.send)
-        except RequestRefusal as error:
+        except HTTPException as error:
             # The API answers these itself; whatever else is served here may not.
             if exchange.status:
                 raise
-            await error_answer(error.status, str(error), kind=error.kind)(scope, receive, exchange.send)
+            await error_answer(error.status_code, str(error.detail))(scope, receive, exchange.send)
 
-    def _refusal(self, headers: Headers) -> ASGIApp | None:
+    def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         """What can be refused by its headers alone."""
         name = _without_port(headers.get("host", "")).lower()
         if self._limits.hosts and name not in self._limits.hosts:
             # A page elsewhere can have its own name lead to this machine: then the name is wrong.
             return error_answer(400, f"this service is not {name or 'nameless'}: see `service.host_names`")
+        if "\0" in scope["path"]:
+            return error_answer(404, f"there is nothing here: {NUL} stands in the address")
+        if b"%00" in scope.get("query_string", b""):
+            return error_answer(422, f"{NUL} stands in the address: take it out")
+        if not scope.get("query_string", b"").isascii():
+            return error_answer(400, "the address has bytes that are not ASCII: write them as %XX")
         length = headers.get("content-length", "0")
         if not length.isdecimal():
             return error_answer(400, "Content-Length is no number")
-        if int(length[:20]) > self._limits.largest_body:
-            return error_answer(413, f"the body is larger than {self._limits.largest_body} bytes")
+        if int(length[:20]) > (largest := self._limits.largest(scope["path"])):
+            return error_answer(413, too_large(largest))
         return None
+
+
+def too_large(largest: int) -> str:
+    return f"the body is larger than the {largest:,} bytes that may be sent here"
 
 
 class LimitedBody:
     """The body of a request, counted and timed as it comes."""
 
-    def __init__(self, receive: Receive, limits: RequestLimits) -> None:
+    def __init__(self, receive: Receive, limits: RequestLimits, path: str = "") -> None:
         self._receive = receive
         self._limits = limits
+        self._largest = limits.largest(path)
+        self._meter = JsonMeter() if has_json(path) else None
         self._bytes = 0
         self._begun = perf_counter()
         self._ended = False
@@ -111,11 +151,17 @@ class LimitedBody:
         try:
             message = await asyncio.wait_for(self._receive(), max(0.0, min(left, self._limits.chunk_seconds)))
         except TimeoutError:
-            raise RequestRefusal(408, "timeout", "the body did not come in time") from None
-        self._bytes += len(message.get("body", b""))
+            raise HTTPException(408, "the body did not come in time") from None
+        piece = message.get("body", b"")
+        self._bytes += len(piece)
         self._ended = not message.get("more_body", False)
-        if self._bytes > self._limits.largest_body:
-            raise RequestRefusal(413, "too_large", f"the body is larger than {self._limits.largest_body} bytes")
+        if self._bytes > self._largest:
+            raise HTTPException(413, too_large(self._largest))
+        if self._meter is not None:
+            try:
+                self._meter.add(piece)
+            except InputError as error:
+                raise HTTPException(422, str(error)) from None
         return message
 
 
@@ -124,6 +170,7 @@ class HttpExchange:
 
     def __init__(self, scope: Scope, send: Send, id: str) -> None:
         self._send = send
+        self._scope = scope
         self.id = id
         self.status = 0
 
@@ -134,7 +181,19 @@ class HttpExchange:
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
             headers[REQUEST_ID] = self.id
+            headers.update(self._scope["state"].get("answer_headers", {}))
         await self._send(message)
+
+
+def client_address(peer: str, forwarded: str, proxies: Sequence[str]) -> str:
+    """Who is asking: the last address that was not written by one of the listed proxies. What anybody else writes into
+    `X-Forwarded-For` is not believed."""
+    address = peer
+    for step in reversed(forwarded.split(",")):
+        if not step.strip() or not allows_host(proxies, address):
+            break
+        address = step.strip()[:MAX_ADDRESS]
+    return address
 
 
 def _without_port(host: str) -> str:

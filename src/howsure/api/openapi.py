@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, get_origin
 
 import msgspec
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from msgspec import Struct
 
-from howsure.api.errors import KINDS
+from howsure.api.access import ORGANIZATION_HEADER
+from howsure.api.counters import PREFIX
+from howsure.api.errors import ERRORS
+from howsure.api.published import MEANINGS
 from howsure.api.requests import IDEMPOTENCY_HEADER, MAX_KEY_LENGTH
-from howsure.api.schemas import ERRORS
 
 Json = dict[str, Any]
 IDEMPOTENCY: Json = {
@@ -23,24 +26,80 @@ IDEMPOTENCY: Json = {
     "description": "A name of your own for the request: sent again within a day, it is done once and answered the same",
     "schema": {"type": "string", "maxLength": MAX_KEY_LENGTH, "pattern": "^[ -~]*$"},
 }
-LABEL_LINE = (
-    '{"case_id": "pto-policy", "candidate": "", "repeat": 1, "grader": "rubric", "criterion_id": "BRIEF_RESPONSES", '
-    '"label": "fail", "annotator": "ana"}\n'
-)
+ORGANIZATION: Json = {
+    "name": ORGANIZATION_HEADER,
+    "in": "header",
+    "required": False,
+    "description": "The organisation that a key for the whole service speaks for; other keys leave it out",
+    "schema": {"type": "string"},
+}
 
 
 class OpenApiExamples(Struct, frozen=True):
-    """One example of each body and each answer, by the name of its shape; a line of a dataset; the id of a rubric."""
+    """One example of each body and each answer, by the name of its shape; lines of files; the id of a rubric."""
 
     bodies: dict[str, Json]
     answers: dict[str, Json]
     dataset_line: str
+    label_line: str
     rubric_id: str
 
 
 @cache
 def read_examples() -> OpenApiExamples:
-    return msgspec.json.decode(files("howsure.api").joinpath("examples.json").read_bytes(), type=OpenApiExamples)
+    found = msgspec.json.decode(files("howsure.api").joinpath("examples.json").read_bytes(), type=OpenApiExamples)
+    shown = found.answers
+    shown["RunReportShape"] = {"run": shown["RunShape"], "results": [shown["ResultShape"]]}
+    return found
+
+
+OPERATIONS = {
+    "POST /evaluate-transcript": "evaluations_transcript",
+    "GET /compare/{first}/{second}": "runs_compare",
+    "POST /datasets/upload": "datasets_upload",
+    "GET /runs/{run_id}/results": "runs_results_list",
+    "GET /whoami": "whoami",
+    "GET /health": "health",
+    "GET /ready": "ready",
+    "GET /metrics": "metrics",
+    "GET /export": "documents_export",
+    "POST /import": "documents_import",
+}
+"""Names of operations that their paths do not give."""
+VERBS = {"PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+def operation_id(route: APIRoute) -> str:
+    """What programs made from the description call an operation: `rubrics_list`, `runs_create`, `runs_cancel`."""
+    (method, *_) = sorted(route.methods or ())
+    if name := OPERATIONS.get(f"{method} {route.path.removeprefix(PREFIX)}"):
+        return name
+    parts = route.path.removeprefix(PREFIX).strip("/").split("/")
+    words = [part.replace("-", "_").replace(".", "_") for part in parts if not part.startswith("{")]
+    ends_in_name = not parts[-1].startswith("{")
+    if method == "GET":
+        answered = route.responses.get(200, {}).get("model")
+        kind = "list" if get_origin(answered) is list else "get"
+        verb = "" if "diff" in words or (ends_in_name and not answered) else kind
+    elif method == "POST":
+        # What is done to one thing is called by its own name.
+        is_action = ends_in_name and len(parts) > 2 and route.status_code != 201
+        verb = "" if is_action or words[-1] in ACTIONS else "create"
+    else:
+        verb = VERBS[method]
+    return "_".join([*words, verb] if verb else words)
+
+
+ACTIONS = ("restore", "undelete")
+
+
+def unanswered_statuses(method: str, path: str, has_caller: bool) -> tuple[str, ...]:
+    """Errors of every operation that this one does not have: a GET has no body of a wrong type; and what anybody may
+    ask looks at neither key nor query."""
+    if has_caller:
+        return ("415",) if method == "get" else ()
+    rest = ("401", "403", "408", "415", "422", "429", "500")
+    return rest if path.endswith("/ready") else (*rest, "503")
 
 
 class DescribedApp(FastAPI):
@@ -58,6 +117,7 @@ def complete_description(description: Json) -> Json:
     for name, example in {**examples.bodies, **examples.answers}.items():
         if name in schemas:
             schemas[name]["examples"] = [example]
+    _add_meanings(schemas)
     entry = {"kind": "rubric", "id": examples.rubric_id, "document": examples.bodies["RubricGiven"]}
     # What comes as lines, by how its path ends.
     lines = {
@@ -65,18 +125,30 @@ def complete_description(description: Json) -> Json:
         "/import": msgspec.json.encode(entry).decode() + "\n",
         "/datasets/upload": examples.dataset_line,
         "/results.ndjson": msgspec.json.encode(examples.answers["ResultShape"]).decode() + "\n",
-        "/labels.ndjson": LABEL_LINE,
+        "/labels.ndjson": examples.label_line,
     }
     for path, operations in description["paths"].items():
         line = next((text for end, text in lines.items() if path.endswith(end)), None)
         for method, operation in operations.items():
-            if method == "post":
-                operation.setdefault("parameters", []).append(IDEMPOTENCY)
+            for status in unanswered_statuses(method, path, "security" in operation):
+                operation["responses"].pop(status, None)
+            headers = [ORGANIZATION] if "security" in operation else []
+            headers += [IDEMPOTENCY] if method == "post" else []
+            operation["parameters"] = [*operation.get("parameters", ()), *headers]
             for status, answer in operation["responses"].items():
                 if status[0] in "45" and "application/json" in answer.get("content", {}):
-                    error = {"error": KINDS[int(status)], "detail": ERRORS[int(status)].lower()}
-                    answer["content"]["application/json"]["example"] = error
+                    kind, about = ERRORS[int(status)]
+                    answer["content"]["application/json"]["example"] = {"error": kind, "detail": about.lower()}
             for part in (operation.get("requestBody", {}), operation["responses"].get("200", {})):
                 if line and "application/x-ndjson" in part.get("content", {}):
                     part["content"]["application/x-ndjson"]["example"] = line
     return description
+
+
+def _add_meanings(schemas: Json) -> None:
+    """To fields that do not describe themselves."""
+    for name, schema in schemas.items():
+        for key, field in schema.get("properties", {}).items():
+            meaning = MEANINGS.get(f"{name}.{key}") or MEANINGS.get(key)
+            if meaning and "$ref" not in field:
+                field.setdefault("description", meaning)

@@ -11,12 +11,15 @@ from urllib.parse import quote, urlencode
 
 from fastapi import Query, Request
 from pydantic import StringConstraints
+from starlette.exceptions import HTTPException
 
-from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.errors import JsonAnswer
 from howsure.store.pages import is_number
 
 NEXT_CURSOR = "X-Next-Cursor"
 LARGEST = 1000
+MOST_AT_ONCE = 100_000
+"""How many results one answer holds where no page is asked for."""
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST, description="How many at most")]
 Cursor = Annotated[
@@ -36,10 +39,10 @@ def read_cursor(cursor: str | None) -> str | None:
     if not cursor:
         return None
     try:
-        return urlsafe_b64decode(cursor.encode()).decode()
+        return urlsafe_b64decode(cursor.encode()).decode().replace("\0", "")
     except (Error, ValueError):
-        raise RequestRefusal(
-            422, "invalid", f"{cursor!r} is not a cursor: use the {NEXT_CURSOR} header of the page before"
+        raise HTTPException(
+            422, f"{cursor!r} is not a cursor: use the {NEXT_CURSOR} header of the page before"
         ) from None
 
 
@@ -49,15 +52,16 @@ def read_number(cursor: str | None) -> int | None:
     if place is None:
         return None
     if not is_number(place):
-        raise RequestRefusal(422, "invalid", "this cursor is of another list")
+        raise HTTPException(422, "this cursor is of another list")
     return int(place)
 
 
-def page(request: Request, shapes: Sequence[Any], place: str | None) -> JsonAnswer:
-    """An array; `place` is where the next page begins, None on the last one."""
-    if place is None:
-        return JsonAnswer(list(shapes))
-    cursor = urlsafe_b64encode(place.encode()).decode()
+def page(request: Request, shapes: Sequence[Any], place: str | None, total: int | None = None) -> JsonAnswer:
+    """An array; `place` is where the next page begins, None on the last one. With a `total` it is an envelope."""
+    cursor = None if place is None else urlsafe_b64encode(place.encode()).decode()
+    body = list(shapes) if total is None else {"items": list(shapes), "total": total, "next_cursor": cursor}
+    if cursor is None:
+        return JsonAnswer(body)
     given = [(name, value) for name, value in request.query_params.multi_items() if name != "cursor"]
     address = f"{quote(request.url.path)}?{urlencode([*given, ('cursor', cursor)])}"
-    return JsonAnswer(list(shapes), headers={NEXT_CURSOR: cursor, "Link": f'<{address}>; rel="next"'})
+    return JsonAnswer(body, headers={NEXT_CURSOR: cursor, "Link": f'<{address}>; rel="next"'})

@@ -10,26 +10,32 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from howsure.api.access import ORGANIZATION_HEADER
 from howsure.api.app import PREFIX, ServiceAccess, create_app
+from howsure.api.published import PUBLISHED_FIELDS, PUBLISHED_OPERATIONS
 from howsure.api.requests import IDEMPOTENCY_HEADER
 from howsure.config import Settings
-from howsure.kit.builtins import builtin_kit
-from howsure.policies.profiles import builtin_profiles
-from howsure.services.host.context import Host
-from howsure.services.workspace import Workspace
+from howsure.kit.plugins import builtin_kit
+from howsure.policies.verdicts import builtin_profiles
+from howsure.services.workspace import Host, Workspace
 
 Json = Mapping[str, Any]
 MARKER = "<!-- below: python -m howsure.api.reference docs/api.md -->\n"
-METHODS = ("get", "post", "put", "delete")
+METHODS = ("get", "post", "put", "patch", "delete")
 EVERYWHERE = ("400", "401", "403", "408", "413", "415", "422", "429", "500", "503")
 """Errors that any operation may give; the page explains them at its beginning."""
 PAGING = ("limit", "cursor")
+ADDED = "*added*"
+MARKED = (
+    f"What is marked {ADDED} is not in the document that this API began with: a client written to that document needs "
+    "none of it. A shape that is marked is added with all its fields."
+)
 
 
 def reference(description: Json) -> str:
     """Every operation, by what it is about, then every shape."""
     shapes = description["components"]["schemas"]
-    parts = ["## Every path", *_paths(description), "## Every shape", *_shapes(shapes)]
+    parts = ["## Every path", MARKED, *_paths(description), "## Every shape", *_shapes(shapes)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -49,6 +55,7 @@ def _paths(description: Json) -> Iterator[str]:
 def _operation(method: str, path: str, operation: Json) -> str:
     summary = operation.get("description", "").split("\n\n")[0].replace("\n", " ").strip() or operation["summary"]
     place = f"`{method.upper()} {path.removeprefix(PREFIX)}`"
+    summary = _marked(summary, f"{method.upper()} {path.removeprefix(PREFIX)}" in PUBLISHED_OPERATIONS)
     return f"| {place} | {_cell(summary)} | {_parameters(operation)} | {_body(operation)} | {_answers(operation)} |"
 
 
@@ -56,7 +63,7 @@ def _parameters(operation: Json) -> str:
     named = [
         f"`{each['name']}`{'' if not each['required'] else ' (needed)'}"
         for each in operation.get("parameters", ())
-        if each["in"] != "path" and each["name"] != IDEMPOTENCY_HEADER
+        if each["in"] != "path" and each["name"] not in (IDEMPOTENCY_HEADER, ORGANIZATION_HEADER)
     ]
     paged = [f"`{name}`" for name in PAGING]
     if [name for name in named if name in paged] == paged:
@@ -88,17 +95,23 @@ def _answer_kind(answer: Json) -> str:
 def _shapes(shapes: Json) -> Iterator[str]:
     for name, shape in sorted(shapes.items()):
         yield f"### {name}"
-        if about := shape.get("description"):
+        published = PUBLISHED_FIELDS.get(name)
+        if about := _marked(shape.get("description", ""), published is not None):
             yield _cell(about)
         if fields := shape.get("properties"):
             needed = shape.get("required", ())
             lines = [
-                f"| `{key}` | {_kind(field)} | {'always' if key in needed else ''} | {_cell(_note(field))} |"
+                f"| `{key}` | {_kind(field)} | {'always' if key in needed else ''} | "
+                f"{_cell(_marked(_note(field), published is None or key in published))} |"
                 for key, field in fields.items()
             ]
             yield "| field | | | |\n| --- | --- | --- | --- |\n" + "\n".join(lines)
         elif "enum" in shape:
             yield _kind(shape)
+
+
+def _marked(text: str, is_published: bool) -> str:
+    return text if is_published else f"{ADDED}: {text}" if text else ADDED
 
 
 def _note(shape: Json) -> str:

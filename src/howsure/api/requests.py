@@ -1,31 +1,43 @@
 """What is done with every request: the caller is identified, JSON is read strictly (no NaN, no half characters, no
-endless nesting), a POST with an `Idempotency-Key` is done once, writes are logged. What such a POST creates has an id
+endless nesting), a POST with an `Idempotency-Key` is done once. What such a POST creates has an id
 made from the key, so that a crash between doing and answering makes no duplicate."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Callable, Coroutine
-from datetime import UTC, datetime
+from collections.abc import AsyncIterator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 import msgspec
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Cookie, Header
+from fastapi.params import Path as PathParameter
 from fastapi.routing import APIRoute
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from howsure.api.access import identify_caller
 from howsure.api.bodies import RunOptionsBody
-from howsure.api.counters import route_of
-from howsure.api.errors import RequestRefusal
+from howsure.api.errors import field_place, problem_code
+from howsure.api.middleware import UPLOADS
+from howsure.errors import MAX_PROBLEMS, DatasetInvalid, InputError, PlanRefused, Problem
 from howsure.model.document import DocumentKind
 from howsure.model.run_request import RunRequest
-from howsure.services.host.context import Host
+from howsure.services.host.json_limits import MAX_DEPTH, check_nul
 from howsure.services.host.keys import Caller
 from howsure.services.host.run_requests import document
-from howsure.store.logs import AuditEntry, IdempotentAnswer
+from howsure.services.host.uploads import spool_upload
+from howsure.services.workspace import Host
+from howsure.store.logs import IdempotentAnswer
 
 IDEMPOTENCY_HEADER = "Idempotency-Key"
 REPLAYED_HEADER = "Idempotency-Replayed"
@@ -38,16 +50,17 @@ def key_of(request: Request) -> str:
     """The key that a POST names; "" where it names none."""
     key = request.headers.get(IDEMPOTENCY_HEADER, "") if request.method == "POST" else ""
     if len(key) > MAX_KEY_LENGTH or not key.isprintable() or not key.isascii():
-        raise RequestRefusal(
-            422, "invalid", f"{IDEMPOTENCY_HEADER}: expected at most {MAX_KEY_LENGTH} printable ASCII characters"
-        )
+        raise HTTPException(422, f"{IDEMPOTENCY_HEADER}: expected at most {MAX_KEY_LENGTH} printable ASCII characters")
     return key
 
 
 def new_id(request: Request) -> str:
     """The id of what this request creates."""
     key = key_of(request)
-    return str(uuid5(NAMESPACE_URL, f"howsure:{_whose(request)}:{request.url.path}:{key}")) if key else str(uuid4())
+    made = uuid5(NAMESPACE_URL, f"howsure:{_whose(request)}:{request.url.path}:{key}") if key else uuid4()
+    # What the audit log names.
+    request.state.subject = str(made)
+    return str(made)
 
 
 def _whose(request: Request) -> str:
@@ -67,9 +80,8 @@ async def answer_once(request: Request, do: Do) -> Response:
     if not key:
         return await do(request)
     host: Host = request.app.state.host
-    request_hash = sha256(
-        b"\n".join((request.method.encode(), str(request.url).encode(), await request.body()))
-    ).hexdigest()
+    content = getattr(request.state, "upload_hash", b"") or await request.body()
+    request_hash = sha256(b"\n".join((request.method.encode(), str(request.url).encode(), content))).hexdigest()
     before = await host.store.answers.begin(_whose(request), key, request_hash)
     if before is not None:
         headers = {**msgspec.json.decode(before.headers, type=dict[str, str]), REPLAYED_HEADER: "true"}
@@ -87,8 +99,16 @@ async def answer_once(request: Request, do: Do) -> Response:
     return response
 
 
-MAX_DEPTH = 100
 READING = ("GET", "HEAD", "OPTIONS")
+LARGE_BODY = 64 * 1024
+"""A smaller one cannot have problems enough to matter."""
+MANY = 10 * MAX_PROBLEMS
+# One thread for all large bodies: reading one holds the interpreter, and others are answered between two of them.
+_CHECKS = ThreadPoolExecutor(max_workers=1, thread_name_prefix="howsure-bodies")
+
+
+async def _in_turn(work: Callable[..., Any], *args: Any) -> Any:
+    return await asyncio.get_running_loop().run_in_executor(_CHECKS, work, *args)
 
 
 class StrictRequest(Request):
@@ -96,7 +116,8 @@ class StrictRequest(Request):
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
-            self._json = read_json(await self.body())
+            body = await self.body()
+            self._json = read_json(body) if len(body) < LARGE_BODY else await _in_turn(read_json, body)
         return self._json
 
 
@@ -105,62 +126,108 @@ class StrictRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
+        known = query_names(self)
 
         async def strictly(plain: Request) -> Response:
             request = StrictRequest(plain.scope, plain.receive)
             request.state.caller = await identify_caller(request)
             _check_type(request)
-            # Here, because the framework takes whatever goes wrong while a body comes for one that cannot be parsed.
-            await request.body()
-            response = await answer_once(request, answer)
-            if request.method not in READING and REPLAYED_HEADER not in response.headers:
-                await _note(request, response.status_code)
-            return response
+            _check_query(request, known)
+            async with received_body(request):
+                if self.body_field is not None and len(await request.body()) > LARGE_BODY:
+                    await _check_problem_count(self.body_field.field_info.annotation, request)
+                return await answer_once(request, answer)
 
         return strictly
 
 
-async def _note(request: Request, status: int) -> None:
-    host: Host = request.app.state.host
-    caller: Caller = request.state.caller
-    entry = AuditEntry(
-        id=str(uuid4()),
-        organization_id=caller.within.home,
-        at=datetime.now(UTC),
-        actor=caller.name,
-        action=f"{request.method} {route_of(request.scope)}",
-        subject=request.url.path,
-        status=status,
-        request_id=getattr(request.state, "request_id", ""),
+def query_names(route: APIRoute) -> frozenset[str]:
+    """The parameters that a route reads from the address."""
+    elsewhere = (PathParameter, Header, Cookie)
+    return frozenset(
+        field.alias for field in get_flat_params(route.dependant) if not isinstance(field.field_info, elsewhere)
     )
-    await host.store.audit.add(entry)
+
+
+def _check_query(request: Request, known: frozenset[str]) -> None:
+    """A parameter that nothing reads is a mistake of its sender: what it asks for would not happen."""
+    unknown = sorted(set(request.query_params) - known)
+    if not unknown:
+        return
+    listed = f"this address takes {', '.join(sorted(known))}" if known else "this address takes none"
+    problems = [
+        Problem(code="unknown-parameter", field=name[:200], message=f"there is no such parameter; {listed}")
+        for name in unknown[:MAX_PROBLEMS]
+    ]
+    raise DatasetInvalid("query", problems, len(unknown) - len(problems))
+
+
+async def _check_problem_count(model: Any, request: Request) -> None:
+    """Refuse a large body with many problems before the framework builds all of them."""
+    try:
+        value = await request.json()
+    except json.JSONDecodeError:
+        return  # the framework answers that
+    await _in_turn(count_problems, model, value)
+
+
+def count_problems(model: type[BaseModel], value: Any) -> None:
+    """DatasetInvalid, where there are more problems than are listed. Long lists are checked piece by piece, so that
+    other threads have their turn."""
+    if not isinstance(value, dict):
+        return
+    if len(value) > MAX_PROBLEMS:
+        raise DatasetInvalid("body", [Problem(code="too-many-fields", message=f"{len(value):,} fields are too many")])
+    problems: list[Problem] = []
+    number = 0
+    for name, field in model.model_fields.items():
+        given, adapter = value.get(name), TypeAdapter[Any](field.rebuild_annotation())
+        size = len(given) if isinstance(given, list) else 1
+        for start in range(0, size, MAX_PROBLEMS) if isinstance(given, list | dict) else ():
+            try:
+                adapter.validate_python(given[start : start + MAX_PROBLEMS] if isinstance(given, list) else given)
+            except ValidationError as error:
+                number += error.error_count()
+                if len(problems) < MAX_PROBLEMS and error.error_count() < MANY:
+                    problems += _listed(error, name, start if isinstance(given, list) else None)
+    if number > MAX_PROBLEMS:
+        raise DatasetInvalid("body", problems[:MAX_PROBLEMS], number - len(problems[:MAX_PROBLEMS]))
+
+
+def _listed(error: ValidationError, name: str, start: int | None) -> list[Problem]:
+    """The problems of a field, or of a part of it that begins at `start`."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    places = [each["loc"] if start is None else (start + int(each["loc"][0]), *each["loc"][1:]) for each in found]
+    return [
+        Problem(code=problem_code(each["type"]), field=field_place(("", name, *place)), message=each["msg"])
+        for each, place in zip(found, places, strict=True)
+    ]
+
+
+@asynccontextmanager
+async def received_body(request: Request) -> AsyncIterator[None]:
+    """Wait for the body: an upload is then a file at `request.state.upload`, any other body is in memory. It is read
+    here, because the framework takes whatever goes wrong while a body comes for one that cannot be parsed."""
+    if request.scope["path"] not in UPLOADS:
+        await request.body()
+        yield
+        return
+    with TemporaryDirectory() as folder:
+        request.state.upload = Path(folder) / "upload"
+        request.state.upload_hash = await spool_upload(request.stream(), request.state.upload)
+        yield
 
 
 def read_json(body: bytes) -> Any:
     try:
-        value = msgspec.json.decode(body)
+        check_nul(body)
+        return msgspec.json.decode(body)
+    except InputError as error:
+        raise HTTPException(422, str(error)) from None
     except RecursionError:
-        raise RequestRefusal(422, "invalid", f"the body is nested too deeply: at most {MAX_DEPTH} levels") from None
+        raise HTTPException(422, f"the JSON is nested too deeply: at most {MAX_DEPTH} levels") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise json.JSONDecodeError(str(error), "", 0) from None
-    if too_deep(value):
-        raise RequestRefusal(422, "invalid", f"the body is nested too deeply: at most {MAX_DEPTH} levels")
-    return value
-
-
-def too_deep(value: Any, most: int = MAX_DEPTH) -> bool:
-    """Whether there are more levels than anyone needs. Level by level: recursion is what we guard against."""
-    level = [value]
-    for _ in range(most):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return False
-    return True
 
 
 def _check_type(request: Request) -> None:
@@ -171,9 +238,7 @@ def _check_type(request: Request) -> None:
     has_body = request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
     allowed = ("application/json", "application/x-ndjson", "application/octet-stream", "text/csv", "application/jsonl")
     if has_body and not media_type.lower().startswith(allowed):
-        raise RequestRefusal(
-            415, "unsupported_media_type", f"send JSON (content-type application/json), not {media_type or 'nothing'}"
-        )
+        raise HTTPException(415, f"send JSON (content-type application/json), not {media_type or 'nothing'}")
 
 
 RENAMED = {"eval_model": "judge", "initial_payload": "state"}
@@ -184,16 +249,21 @@ def run_request(
     body: RunOptionsBody, cases: tuple[str, ...], agent_id: str | None, criteria_from: str = ""
 ) -> RunRequest:
     """Every field of the body that a run request has; `cases` names the documents that hold the cases."""
+    for name in ("rubric", "test_set", "question_set"):
+        if getattr(body, f"{name}_version", None) and not getattr(body, f"{name}_id", None):
+            raise PlanRefused(f"{name}_version: say of which one, with {name}_id")
     fields = {RENAMED.get(name, name): tuple(value) if isinstance(value, list) else value for name, value in body}
     known: dict[str, Any] = {
         name: value for name, value in fields.items() if name in RunRequest.__struct_fields__ and value is not None
     }
     config = document(DocumentKind.GRADERS, body.config_id)
+    further = (document(DocumentKind.RUBRIC, key) for key in body.rubric_ids)
+    rubrics = (document(DocumentKind.RUBRIC, body.rubric_id, body.rubric_version), *further)
     return RunRequest(
         **known,
         datasets=cases,
         criteria_from=criteria_from,
-        rubric=document(DocumentKind.RUBRIC, body.rubric_id, body.rubric_version),
+        rubric=" ".join(filter(None, rubrics)),
         agent=document(DocumentKind.AGENT, agent_id),
         graders=(config,) if config else None,
         filters={"id": tuple(body.item_ids)} if body.item_ids else {},

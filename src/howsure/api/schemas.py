@@ -23,6 +23,7 @@ from howsure.api.bodies import (
     RuleShape,
     ToolShape,
 )
+from howsure.api.errors import ERRORS
 from howsure.wire import admin, documents, labels, results, runs
 
 Responses = dict[int | str, dict[str, Any]]
@@ -50,6 +51,7 @@ NAMES: dict[type[Struct], str] = {
     documents.EvaluatorType: "TypeShape",
     documents.DocumentDifference: "DifferenceShape",
     labels.HumanLabel: "LabelShape",
+    labels.LabelTask: "LabelTaskShape",
     labels.ConfusionCounts: "ConfusionShape",
     labels.AnnotatorAgreement: "TogetherShape",
     labels.RunAgreement: "ConcordShape",
@@ -79,11 +81,13 @@ def model_of(shape: type[Struct]) -> type[BaseModel]:
     """The model that describes a shape."""
     is_document = issubclass(shape, documents.VersionedDocument | documents.BotContext)
     types = {each.name: each.type for each in fields(shape)}
+    required = {each.name for each in fields(shape) if each.required}
     described: dict[str, Any] = {}
     for name in _field_order(shape):
         kind = SENT_BACK[name] if is_document and name in SENT_BACK else _described(types[name])
         metadata = getattr(types[name], "__metadata__", ())
         is_omittable = any("omittable" in (meta.extra or {}) for meta in metadata)
+        is_omittable |= shape.__struct_config__.omit_defaults and name not in required
         described[name] = (kind, None if is_omittable else ...)
     config = ConfigDict(extra="allow", protected_namespaces=())
     model: type[BaseModel] = create_model(
@@ -136,10 +140,13 @@ def answer(shape: type[Struct], status: int = 200, *, headers: dict[str, Any] | 
     return {status: {"model": model_of(shape), **({"headers": headers} if headers else {})}}
 
 
-def list_answer(shape: type[Struct], *, headers: dict[str, Any] | None = None) -> Responses:
-    """An operation that answers an array."""
+def list_answer(
+    shape: type[Struct], *, page: type[Struct] | None = None, headers: dict[str, Any] | None = None
+) -> Responses:
+    """An operation that answers an array, or on demand a `page` with its account."""
     model: Any = model_of(shape)
-    return {200: {"model": list[model], **({"headers": headers} if headers else {})}}
+    answered: Any = list[model] if page is None else list[model] | model_of(page)
+    return {200: {"model": answered, **({"headers": headers} if headers else {})}}
 
 
 class ProblemShape(OpenBody):
@@ -160,23 +167,6 @@ class ErrorShape(OpenBody):
     problems: list[ProblemShape] | None = None
 
 
-ERRORS = {
-    400: "The request makes no sense",
-    401: "No key, or one that opens nothing",
-    403: "The key does not open this",
-    404: "There is no such thing, or none that the key may see",
-    408: "The body did not come in time",
-    409: "It is not in a state for this, or somebody else changed it",
-    412: "It is not at the version in If-Match",
-    413: "The body is too large",
-    415: "The body is not of a type that is read here",
-    422: "What was sent cannot be used: `problems` says where and why",
-    429: "Too many requests",
-    500: "The service broke",
-    503: "The database cannot be reached",
-}
-
-
 def errors(*statuses: int) -> Responses:
     """The errors of an operation. Every operation may find the caller unknown, the request malformed or too large, and
     the service out of order."""
@@ -187,6 +177,6 @@ def errors(*statuses: int) -> Responses:
 def _error(status: int) -> dict[str, Any]:
     # A model only once for each operation: a model for each of a thousand answers takes seconds to make.
     if status == 422:
-        return {"model": ErrorShape, "description": ERRORS[status]}
+        return {"model": ErrorShape, "description": ERRORS[status][1]}
     shape = {"schema": {"$ref": f"#/components/schemas/{ErrorShape.__name__}"}}
-    return {"description": ERRORS[status], "content": {"application/json": shape}}
+    return {"description": ERRORS[status][1], "content": {"application/json": shape}}

@@ -18,10 +18,15 @@ from msgspec import Struct
 from starlette.types import ASGIApp
 
 from howsure.api.app import ServiceAccess, create_service
+from howsure.api.connections import BACKLOG, TimedConnection, connection_limit
 from howsure.errors import ConfigInvalid
-from howsure.services.host.context import Host
+from howsure.services.host.audit import record_settings
+from howsure.services.host.retention import purging_daily
+from howsure.services.host.webhooks import sending_webhooks
 from howsure.services.host.worker import tune_garbage_collection
-from howsure.services.workspace import Workspace
+from howsure.services.processes import end_process, raise_file_limit
+from howsure.services.run.execute import check_budgets, check_engine
+from howsure.services.workspace import Host, Workspace
 from howsure.store.store import Store
 
 log = logging.getLogger("howsure.serve")
@@ -58,8 +63,11 @@ def is_loopback(host: str) -> bool:
 
 async def serve(work: Workspace, serving: ServerOptions, pages: PagesFactory | None = None) -> None:
     """Serve until stopped, with the pages where there are any. Beyond this machine, everything needs a key."""
+    check_budgets(work.settings.service)
+    check_engine(work.settings.engine.value)
     async with await work.store() as store:
         access = await access_for(work, store, serving)
+        await record_settings(store, work.settings)
         host = Host(work, store)
         shown = None if pages is None else pages(host, keys_needed=access.keys_needed)
         app = create_service(host, access, shown)
@@ -70,15 +78,20 @@ async def serve(work: Workspace, serving: ServerOptions, pages: PagesFactory | N
             log_config=None,
             access_log=False,
             server_header=False,
+            # It believes any proxy on this machine: RequestMiddleware believes those that `service.proxies` lists.
+            proxy_headers=False,
             timeout_graceful_shutdown=10,
             lifespan="off",
+            http=TimedConnection,
+            backlog=BACKLOG,
+            limit_concurrency=connection_limit(work.settings.service.connections, raise_file_limit()),
         )
         # uvicorn sends itself the signal again after it has stopped; our workers are still stopping then.
         for number in (signal.SIGTERM, signal.SIGINT):
             with suppress(NotImplementedError):
                 asyncio.get_running_loop().add_signal_handler(number, lambda: None)
         tune_garbage_collection()
-        async with workers(serving.workers, serving.flags):
+        async with workers(serving.workers, serving.flags), purging_daily(work, store), sending_webhooks(host):
             await AnnouncingServer(settings).serve()
 
 
@@ -98,10 +111,12 @@ class AnnouncingServer(uvicorn.Server):
 async def access_for(work: Workspace, store: Store, serving: ServerOptions) -> ServiceAccess:
     rules = work.settings.service
     local = is_loopback(serving.host)
-    if not local and not await store.keys.any():
+    if serving.keys and local and not rules.proxies:
+        log.warning("service.proxies lists no reverse proxy: behind one, everybody seems to come from its address")
+    if not local and rules.oidc is None and not await store.keys.any():
         raise ConfigInvalid(
             f"--host {serving.host} is open to others, and there is no key yet: make one with "
-            "`howsure keys create --name me --scope admin`"
+            "`howsure keys create --name me --role admin`"
         )
     names = (*LOOPBACK_NAMES, *rules.host_names) if local else rules.host_names
     return ServiceAccess(keys_needed=serving.keys or not local, host_names=names)
@@ -126,19 +141,7 @@ async def _keep(flags: Sequence[str]) -> None:
         try:
             await process.wait()
         finally:
-            await _end(process)
+            # One that does not stop is killed, and others take over its runs.
+            await end_process(process, STOP_SECONDS, process.kill)
         log.error("a worker ended by itself (exit %s): another is started", process.returncode)
         await asyncio.sleep(RESTART_SECONDS)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """A worker stops when its stdin is closed; one that does not is killed, and others take over its runs."""
-    if process.returncode is not None:
-        return
-    if process.stdin is not None:
-        process.stdin.close()
-    with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), STOP_SECONDS)
-    if process.returncode is None:
-        process.kill()
-        await process.wait()

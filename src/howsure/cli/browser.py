@@ -39,7 +39,8 @@ from howsure.cli.browser_view import (
     set_page_length,
     show_matches,
 )
-from howsure.cli.summary import console
+from howsure.cli.output import with_store
+from howsure.cli.progress import console
 from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.reports.case_facts import conversation
@@ -125,9 +126,8 @@ def _message(view: BrowserView, screen: Screen) -> Text:
         last = min(view.length, view.scroll + view.room)
         return screen.text(f"lines {min(view.scroll + 1, last)}–{last} of {view.length}{_place(view)}", "dim")
     query = f", holding “{view.query}” (esc clears)" if view.query else ""
-    return screen.text(f"{_place(view).removeprefix('  ')}  listed: {view.shown.value}", "dim") + screen.line(
-        query, style="dim"
-    )
+    listed = screen.text(f"{_place(view).removeprefix('  ')}  listed: {view.shown.value}", "dim")
+    return listed + screen.line(query, style="dim")
 
 
 def _place(view: BrowserView) -> str:
@@ -212,17 +212,16 @@ class Terminal:
 
 def browse(work: Workspace, run: str) -> None:
     """Until the user leaves."""
-    asyncio.run(_browse(work, run))
 
-
-async def _browse(work: Workspace, run: str) -> None:
-    async with await work.store(read_only=True) as store:
+    async def show(store: Store) -> None:
         found = await store.find_run(run)
         summary = await rule_on_gates(store, await store.summary(found.id))
         attempts, _ = await store.columns(found.id)
         shown = console()
         async with Terminal(shown) as terminal:
             await Browser(store, summary, browser_entries(attempts), shown, terminal).run()
+
+    with_store(work, show, read_only=True)
 
 
 def browser_entries(attempts: AttemptColumns) -> list[BrowserEntry]:

@@ -8,7 +8,7 @@ import click
 
 from howsure.cli.output import howsure_command, print_json
 from howsure.services.workspace import Workspace
-from howsure.store.reply_cache import ReplyCache
+from howsure.store.reply_cache import CacheSize, ReplyCache
 
 
 @howsure_command("cache", stores=False)
@@ -24,16 +24,13 @@ from howsure.store.reply_cache import ReplyCache
 def command(work: Workspace, clear: bool, days: float, as_json: bool) -> None:
     """Show what the cache of model replies holds, or clear it. All runs of this folder share it."""
     path = work.replies
-    forgotten = 0
+    size, forgotten = CacheSize(0, 0), 0
     if path.is_file():
         with closing(ReplyCache.open(path)) as cache:
             forgotten = cache.clear(older_than_days=days) if clear else 0
             size = cache.size()
-        replies, size_bytes = size.replies, size.bytes
-    else:
-        replies = size_bytes = 0
     if as_json:
-        print_json({"path": str(path), "replies": replies, "bytes": size_bytes, "forgotten": forgotten})
+        print_json({"path": str(path), "replies": size.replies, "bytes": size.bytes, "forgotten": forgotten})
     else:
         cleared = f"{forgotten:,} forgotten; " if clear else ""
-        click.echo(f"{cleared}{replies:,} replies, {size_bytes / 1_000_000:,.1f} MB in {path}")
+        click.echo(f"{cleared}{size.replies:,} replies, {size.bytes / 1_000_000:,.1f} MB in {path}")

@@ -16,10 +16,11 @@ from howsure.reports.run_facts import gate_name, gate_shape
 from howsure.reports.safe_text import one_line
 from howsure.services.ci.check import CiRequest, CiResult, RunStopped, check_change, write_outputs
 from howsure.services.ci.forges import detect_forge
+from howsure.services.trust import CodeUse
 from howsure.services.workspace import Workspace
 
 
-@howsure_command("ci")
+@howsure_command("ci", code=CodeUse.NEEDED)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="DATASET... [RUN OPTIONS]")
 @click.option("--base", default="", metavar="REF", help="The branch to compare with [the pull request's].")
 @click.option("--base-run", default="", metavar="RUN", help="Compare with this stored run instead of running the base.")
@@ -27,21 +28,21 @@ from howsure.services.workspace import Workspace
 @click.option("--inconclusive-ok", is_flag=True, help="Exit with 0 where a gate cannot be decided yet (not 101).")
 @click.option("--comment", default="howsure-comment.md", show_default=True, metavar="FILE", help="Where to write it.")
 @click.option("--report", default="howsure-report.html", show_default=True, metavar="FILE", help="The page to upload.")
-@click.option("--post", is_flag=True, help="Post the comment (GITHUB_TOKEN or GITLAB_TOKEN), or update ours.")
-@click.option("--key", default="howsure", metavar="TEXT", help="Tells several comments on one change apart.")
 def command(work: Workspace, inconclusive_ok: bool, as_json: bool, **rest: Any) -> int:
-    """Check a proposed change: run the base branch and the change, compare, comment and gate.
+    """Check a proposed change: run the base branch and the change, compare, write a comment, and gate.
 
     What follows is given to `howsure run`, on both sides; the base is checked out beside the change as it was. Without
-    any gate (here or in howsure.yaml) the change is held to `no_regression vs BASE by 5%`.
+    any gate (here or in howsure.yaml) the change is held to `no_regression vs BASE by 5%`. The comment is posted by
+    `howsure comment`, in a job that runs nothing of the change.
 
     \b
     howsure ci cases.jsonl --target function:bot.py:answer --base main
-    howsure ci cases.jsonl --target agent --gate "pass_rate >= 0.8" --post
+    howsure ci cases.jsonl --target agent --gate "pass_rate >= 0.8"
     """
     # Settings and plug-ins are those of both sides.
     params = click.get_current_context().params
     config = ["--config", params["config"]] if params.get("config") else []
+    config += ["--no-config"] if params.get("no_config") else []
     plugins = [word for file in params.get("plugins", ()) for word in ("--plugin", file)]
     request = msgspec.convert({**rest, "words": (*rest["words"], *config, *plugins)}, CiRequest)
     try:
@@ -68,8 +69,7 @@ def _tell(checked: CiResult) -> None:
     click.echo(one_line(checked.sentence))
     for ruling in checked.gates:
         click.echo(f"{ruling.outcome.value}: {one_line(gate_name(ruling))}: {one_line(ruling.reason)}")
-    posted = f"; the comment was {checked.posted}" if checked.posted else ""
-    say(f"written: {checked.comment}, {checked.report}{posted}")
+    say(f"written: {checked.comment}, {checked.report}")
 
 
 def _shape(checked: CiResult) -> dict[str, Any]:
@@ -81,5 +81,4 @@ def _shape(checked: CiResult) -> dict[str, Any]:
         "gates": [gate_shape(ruling) for ruling in checked.gates],
         "comment": checked.comment,
         "report": checked.report,
-        "posted": checked.posted or None,
     }

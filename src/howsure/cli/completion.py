@@ -8,6 +8,7 @@ from click.types import StringParamType
 
 from howsure.cli.output import exit_on_error, with_store
 from howsure.errors import ConfigInvalid, InputError
+from howsure.services.trust import CodeUse, TrustCheck
 from howsure.services.workspace import Workspace
 
 SHELLS = ("bash", "zsh", "fish")
@@ -51,7 +52,8 @@ class RunNameType(StringParamType):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         try:
-            work = Workspace.here(database=ctx.params.get("database"))
+            check = TrustCheck(use=CodeUse.NONE, stores=True)  # a shell must run nothing of the folder, and ask nothing
+            work = Workspace.here(database=ctx.params.get("database"), trust=check)
             runs = with_store(work, lambda store: store.runs(limit=SHOWN_RUNS), read_only=True)
         except InputError:  # no database yet, or one that cannot be read: there is nothing to complete
             return []

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
+from howsure.cli.options import map_option
 from howsure.cli.output import howsure_command, print_json, say
 from howsure.dialects.importers.base import ImportOptions
+from howsure.dialects.plain_columns import TableOptions
 from howsure.errors import InputError
+from howsure.reports.figures import pluralize
 from howsure.services.convert.convert import (
     CATALOG,
     ENDINGS,
@@ -18,13 +22,13 @@ from howsure.services.convert.convert import (
     convert,
     write_catalog,
 )
-from howsure.services.convert.loss_report import FieldLoss
+from howsure.services.trust import CodeUse
 from howsure.services.workspace import Workspace
 
 KINDS = ", ".join(ENDINGS)
 
 
-@howsure_command("convert", stores=False)
+@howsure_command("convert", stores=False, code=CodeUse.OPTIONAL)
 @click.argument("paths", nargs=-1, metavar="FROM...")
 @click.option("--input", "inputs", multiple=True, metavar="FILE", help="Another name for FROM.")
 @click.option(
@@ -37,6 +41,7 @@ KINDS = ", ".join(ENDINGS)
 )
 @click.option("-o", "--output", required=True, metavar="FILE", type=click.Path(path_type=Path), help="Where to write.")
 @click.option("--from", "source", default="", metavar="NAME", help="What FROM is, instead of recognising it.")
+@map_option
 @click.option("--agent", default="", metavar="NAME", help="The agent that the cases are for.")
 @click.option("--prefix", default="", metavar="TEXT", help="What made-up ids begin with [q].")
 @click.option("--metadata", "pairs", multiple=True, metavar="KEY:VALUE", help="Said of every case.")
@@ -49,6 +54,12 @@ KINDS = ", ".join(ENDINGS)
 @click.option(
     "--agent-dir", type=click.Path(path_type=Path), metavar="FOLDER", help="The agent's source, for its tools."
 )
+@click.option(
+    "--criteria",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The criteria of `adk eval` for an eval set [test_config.json beside it].",
+)
 @click.option("--append", is_flag=True, help="Add to a golden file that is there; its ids stay.")
 @click.option("--force", is_flag=True, help="Overwrite a file that is there.")
 @click.option("--count", default=30, show_default=True, help=f"With --to {CATALOG}: how many scenarios.")
@@ -60,7 +71,7 @@ def command(
     kind: str,
     output: Path,
     as_json: bool,
-    **rest: object,
+    **rest: Any,
 ) -> None:
     """Turn logs, histories, sessions and benchmarks into datasets, or one dataset into another. Says what was read,
     written and left out, and every field that the new format cannot hold."""
@@ -74,39 +85,38 @@ def command(
         paths=sources,
         to=kind,
         output=output,
-        source=str(rest["source"]),
+        source=rest["source"],
         options=_options(rest),
-        force=bool(rest["force"]),
-        append=bool(rest["append"]),
+        force=rest["force"],
+        append=rest["append"],
     )
-    done = convert(order, work.kit)
+    done = convert(order, work.kit.with_tables(TableOptions(map=rest["map"])))
     if as_json:
         print_json(done)
     else:
         print_conversion(done)
 
 
-def _catalog(sources: tuple[str, ...], output: Path, *, as_json: bool, rest: dict[str, object]) -> None:
+def _catalog(sources: tuple[str, ...], output: Path, *, as_json: bool, rest: dict[str, Any]) -> None:
     if sources:
         raise InputError(f"a {CATALOG} is made of --count and --seed, not of {sources[0]}")
-    written = write_catalog(output, int(str(rest["count"])), int(str(rest["seed"])), force=bool(rest["force"]))
+    written = write_catalog(output, rest["count"], rest["seed"], force=rest["force"])
     if as_json:
         print_json({"output": str(output), "to": CATALOG, "written": written})
     else:
         click.echo(f"wrote {output}: {written} scenarios")
 
 
-def _options(rest: dict[str, object]) -> ImportOptions:
-    folder, runs = rest["agent_dir"], rest["runs"]
-    assert isinstance(runs, tuple)
+def _options(rest: dict[str, Any]) -> ImportOptions:
     return ImportOptions(
-        agent=str(rest["agent"]),
-        prefix=str(rest["prefix"]),
-        metadata=dict(map(_pair, rest["pairs"] if isinstance(rest["pairs"], tuple) else ())),
+        agent=rest["agent"],
+        prefix=rest["prefix"],
+        metadata=dict(map(_pair, rest["pairs"])),
         per_turn=rest["per"] == "turn",
-        since=_moment(str(rest["since"])),
-        runs=runs,
-        agent_folder=folder if isinstance(folder, Path) else None,
+        since=_moment(rest["since"]),
+        runs=rest["runs"],
+        agent_folder=rest["agent_dir"],
+        criteria=rest["criteria"],
     )
 
 
@@ -133,19 +143,15 @@ def _moment(text: str) -> float | None:
 def print_conversion(done: ConversionReport) -> None:
     """Results on stdout; what a person should know about them on stderr."""
     for source in done.sources:
-        click.echo(f"read  {source.path} ({source.dialect}): {source.cases:,} cases")
+        click.echo(f"read  {source.path} ({source.dialect}): {pluralize(source.cases, 'case')}")
         for warning in source.warnings[:20]:
             say(f"warning: {warning}")
         if len(source.warnings) > 20:
             say(f"… and {len(source.warnings) - 20:,} more warnings (--json shows all)")
     kept = f", {done.kept:,} kept" if done.kept else ""
-    click.echo(f"wrote {done.output} ({done.to}): {done.written:,} cases{kept}")
+    click.echo(f"wrote {done.output} ({done.to}): {pluralize(done.written, 'case')}{kept}")
     for skip in done.skipped:
         click.echo(f"left out {skip.cases:,}: {skip.why} (first: {skip.first})")
-    _fields("changed", done.changed)
-    _fields("lost", done.lost)
-
-
-def _fields(word: str, lines: tuple[FieldLoss, ...]) -> None:
-    for line in lines:
-        click.echo(f"{word} {line.field} in {line.cases:,} cases: {line.why} (first: {line.first})")
+    for word, lines in (("changed", done.changed), ("lost", done.lost)):
+        for line in lines:
+            click.echo(f"{word} {line.field} in {pluralize(line.cases, 'case')}: {line.why} (first: {line.first})")

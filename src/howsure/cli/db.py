@@ -1,15 +1,20 @@
-"""`howsure db`: check, upgrade, backup."""
+"""`howsure db`: check, seal, purge, upgrade, backup."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
 import click
 import msgspec
 
 from howsure.cli.exit_codes import DONE, USER_MUST_ACT
-from howsure.cli.output import howsure_command, print_json
+from howsure.cli.output import SHOWN_PROBLEMS, howsure_command, print_json, with_store
+from howsure.errors import InputError
+from howsure.reports.safe_text import make_inert
+from howsure.services.host import retention
+from howsure.services.host.audit import record_export
 from howsure.services.workspace import Workspace
 from howsure.store import maintenance
 
@@ -20,22 +25,59 @@ def command() -> None:
 
 
 @howsure_command("check")
-def check(work: Workspace, as_json: bool) -> int:
-    """Read all of it: can it be reached, is it sound, is its schema the newest, what is in it. Nothing is changed."""
-    found = asyncio.run(maintenance.check(work.location))
+@click.option("--mark", is_flag=True, help="Let damaged results count as such in their runs.")
+def check(work: Workspace, mark: bool, as_json: bool) -> int:
+    """Read all of it: can it be reached, is it sound, is its schema the newest, is every row what was stored. Damaged,
+    altered, missing and surplus rows are named by run and position. Nothing is changed but what --mark says.
+
+    Example: howsure db check --json
+    """
+    found, marked = asyncio.run(_check(work, mark))
     if as_json:
-        print_json({"healthy": found.healthy, **msgspec.to_builtins(found)})
+        print_json({"healthy": found.healthy, **msgspec.to_builtins(found), **({"marked": marked} if mark else {})})
     else:
-        click.echo(
-            f"{found.where}: {found.database}, {found.bytes / 1_000_000:,.1f} MB, schema {found.schema or 'none'}"
-        )
-        click.echo(
-            ", ".join(f"{number:,} {name}" for name, number in found.counts.items() if number) or "nothing in it"
-        )
-        for problem in found.problems:
-            click.echo(f"BAD  {problem}")
-        click.echo("ok" if found.healthy else f"{len(found.problems)} to see to")
+        size = f"{found.bytes / 1_000_000:,.1f} MB"
+        click.echo(f"{found.where}: {found.database}, {size}, schema {found.schema or 'none'}")
+        counts = ", ".join(f"{number:,} {name}" for name, number in found.counts.items() if number)
+        click.echo(counts or "nothing in it")
+        wrong = (*found.problems, *found.rows)
+        for problem in wrong[:SHOWN_PROBLEMS]:
+            click.echo(f"BAD  {make_inert(str(problem))}")
+        if len(wrong) > SHOWN_PROBLEMS:
+            click.echo(f"… and {len(wrong) - SHOWN_PROBLEMS:,} more (--json shows all)")
+        if found.unchecked:
+            click.echo(f"{found.unchecked:,} rows of older versions have no checksum: `howsure db seal` makes them")
+        if mark:
+            click.echo(f"{sum(marked.values()):,} results of {len(marked):,} runs marked as damaged")
+        click.echo("ok" if found.healthy else f"{len(wrong):,} to see to")
     return DONE if found.healthy else USER_MUST_ACT
+
+
+async def _check(work: Workspace, mark: bool) -> tuple[maintenance.DatabaseHealth, dict[str, int]]:
+    found = await maintenance.check(work.location, integrity_key=work.integrity_key)
+    if not mark or not any(row.kind == "damaged" for row in found.rows):
+        return found, {}
+    marked = await maintenance.mark(work.location, found.rows, integrity_key=work.integrity_key)
+    async with await work.store() as store:
+        for run_id, number in marked.items():
+            await store.audit.record_command("db-mark", f"{run_id} results={number}")
+    return found, marked
+
+
+@howsure_command("purge")
+@click.option("--dry-run", is_flag=True, help="Only say what would be taken out.")
+def purge(work: Workspace, dry_run: bool, as_json: bool) -> None:
+    """Take out what is older than `service.retention` allows, and the content of what was deleted more than
+    `service.undelete_days` ago. `howsure serve` does so once a day.
+
+    Example: howsure db purge --dry-run
+    """
+    done = with_store(work, lambda store: retention.purge(work, store, dry_run=dry_run))
+    if as_json:
+        print_json({"dry_run": dry_run, "purged": done})
+    else:
+        counts = ", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in done.items() if number)
+        click.echo(f"{counts or 'nothing'} {'would be ' if dry_run else ''}taken out")
 
 
 @howsure_command("upgrade")
@@ -52,6 +94,19 @@ def upgrade(work: Workspace, as_json: bool) -> None:
         click.echo(f"{done.where}: upgraded from schema {done.before} to {done.after}")
 
 
+@howsure_command("seal")
+def seal(work: Workspace, as_json: bool) -> None:
+    """Make the checksums that rows of older versions lack. From then on `howsure db check` checks these rows, too.
+
+    Example: howsure db check && howsure db seal
+    """
+    made = asyncio.run(maintenance.seal(work.location, integrity_key=work.integrity_key))
+    if as_json:
+        print_json({"sealed": made})
+    else:
+        click.echo(f"{made:,} checksums made" if made else "every row has a checksum; nothing to do")
+
+
 @howsure_command("backup")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
@@ -59,6 +114,8 @@ def backup(work: Workspace, file: Path, force: bool, as_json: bool) -> None:
     """Copy all of it to FILE, as it is at one moment, while others go on using it. SQLite: a database file, checked.
     PostgreSQL: an archive by pg_dump, for pg_restore."""
     made = asyncio.run(maintenance.backup(work.location, file, replace=force))
+    with suppress(InputError):
+        with_store(work, lambda store: record_export(work, store, "database"), read_only=True)
     if as_json:
         print_json(made)
     else:
@@ -66,5 +123,5 @@ def backup(work: Workspace, file: Path, force: bool, as_json: bool) -> None:
         click.echo(f"To bring it back, {made.restore}")
 
 
-for each in (check, upgrade, backup):
+for each in (check, seal, purge, upgrade, backup):
     command.add_command(each)

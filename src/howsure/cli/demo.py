@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 from rich.table import Table
 from rich.text import Text
 
+from howsure.cli.interrupts import run_interruptible
 from howsure.cli.output import howsure_command, print_json
-from howsure.cli.summary import console
+from howsure.cli.progress import console
 from howsure.errors import ConfigInvalid
-from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.reports.evaluations import evaluation_run
 from howsure.reports.figures import pass_rate_of
 from howsure.services.demo import Demo, demo_commands, run_demos
-from howsure.services.run.execute import Progress, RunHandle
 from howsure.services.workspace import Workspace
 
 PAGES = Path(".howsure/demo")
@@ -31,7 +28,8 @@ def command(work: Workspace, as_json: bool) -> None:
     Good, bad and broken answers are all in there: some cases pass, some fail, some cannot be judged, and each says why.
     """
     try:
-        done = asyncio.run(run_demos(work, _quietly, PAGES))
+        # No progress is shown.
+        done = run_interruptible(work, run_demos(work, lambda _: lambda results: None, PAGES))
     except OSError as error:
         raise ConfigInvalid(
             f"{PAGES}: cannot be written: {error.strerror}; run the demo in a folder of yours"
@@ -41,13 +39,6 @@ def command(work: Workspace, as_json: bool) -> None:
     else:
         console().print(_table(done))
         _next(done)
-
-
-def _quietly(_: RunHandle) -> Progress:
-    def ignore(results: Sequence[Result]) -> None:
-        return None
-
-    return ignore
 
 
 def _table(done: list[tuple[Demo, Summary, Path]]) -> Table:

@@ -32,5 +32,7 @@ def gate_exit_code(rulings: Sequence[GateRuling]) -> int:
 
 def run_exit_code(summary: Summary) -> int:
     """The exit code for a run that has ended."""
-    budget = USER_MUST_ACT if summary.run.state is RunState.OUT_OF_BUDGET else DONE
+    # A run that was to be sure ends with its budget, too: it is undecided then.
+    stopped = summary.run.state is RunState.OUT_OF_BUDGET and not summary.run.pins.request.until_sure
+    budget = USER_MUST_ACT if stopped else DONE
     return worst_exit_code(budget, gate_exit_code(summary.gates), CASES_ERRORED if summary.run.counts.errored else DONE)

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from howsure.cli.exit_codes import DONE, GATE_FAILED, GATE_INCONCLUSIVE
-from howsure.cli.options import option_callback, read_names
+from howsure.cli.interrupts import run_interruptible
+from howsure.cli.judge_pairs import drift_command, pairs_command, raters_command
+from howsure.cli.options import parsed_option, read_names
 from howsure.cli.output import howsure_command, print_json, say
-from howsure.cli.progress import show_progress
-from howsure.cli.summary import console
+from howsure.cli.progress import console, print_report, show_progress
 from howsure.errors import ConfigInvalid
 from howsure.judges.offline.opinions import agreement_rows
 from howsure.model.run_request import OFFLINE, RunRequest
@@ -33,7 +34,8 @@ from howsure.services.judge.calibrate import CalibrationRequest, calibrate, choo
 from howsure.services.judge.judge_records import about_judge, save_judge_test
 from howsure.services.judge.judge_tests import LIMIT, try_judge
 from howsure.services.judge.labels import looks_like_labels
-from howsure.services.judge.migrate import MigrationRequest, MigrationSide, migrate, run_judge
+from howsure.services.judge.migrate import MARGIN, MigrationRequest, MigrationSide, migrate, run_judge
+from howsure.services.trust import CodeUse
 from howsure.services.workspace import Workspace
 
 WHO = "Who judges: offline (default), recorded:FILE, provider:model."
@@ -69,39 +71,44 @@ def command() -> None:
     """How far a judge can be trusted: measured against people, shaken, attacked, compared with its successor."""
 
 
-@howsure_command("calibrate")
+@howsure_command("calibrate", code=CodeUse.NEEDED)
 @click.argument("files", nargs=-1, metavar="[LABELS] [DATASET...]")
 @click.option("--run", default="", metavar="RUN", help="A stored run, instead of datasets to judge now.")
 @click.option("--by", default="", metavar="KEY", help="Also by this key of the cases; quality_band needs no labels.")
 @click.option("--judge", default=None, metavar="SPEC", help=WHO)
-@click.option(
-    "--graders", callback=option_callback(read_names), metavar="A,B", help="With --by alone: only these graders."
-)
+@parsed_option(read_names, "--graders", metavar="A,B", help="With --by alone: only these graders.")
 @click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
+@click.option("--evals", multiple=True, metavar="FILE", help="Evals of your own that the labels are about.")
 @answer_options
 def calibrate_command(
-    work: Workspace, files: tuple[str, ...], run: str, by: str, judge: str | None, as_json: bool, **rest: Any
+    work: Workspace,
+    files: tuple[str, ...],
+    run: str,
+    by: str,
+    judge: str | None,
+    evals: tuple[str, ...],
+    as_json: bool,
+    **rest: Any,
 ) -> int:
     """Compare a judge's grades with people's LABELS: how often they agree, beyond chance, criterion by criterion.
 
     LABELS is JSON lines: case_id, grader, label (a number, true, false, "pass" or "fail"), and, where needed,
-    candidate, repeat, criterion_id, annotator. The grades are those of --run, or of DATASETs judged now.
+    candidate, repeat, criterion_id, annotator, drawn (`howsure label next` writes such lines to fill in).
+    The grades are those of --run, or of DATASETs judged now.
     What was measured is kept as a calibration of that judge version; `howsure judge about` shows it.
     """
     labels, datasets = _divided(files, by)
     options = options_from(work, judge, {"datasets": datasets, **rest}) if datasets else None
     if run and judge is not None:
         raise ConfigInvalid("--run has its judge already; --judge goes with datasets")
-    request = CalibrationRequest(labels=labels, run=run, options=options, by=by)
+    request = CalibrationRequest(labels=labels, run=run, options=options, by=by, evals=evals)
     with show_progress(quiet=as_json) as watch:
-        name = asyncio.run(choose_run(work, request, watch))
-    done = asyncio.run(calibrate(work, request, name))
+        name = run_interruptible(work, choose_run(work, request, watch))
+    done = run_interruptible(work, calibrate(work, request, name))
     for warning in done.warnings:
         say(f"warning: {warning}")
-    if as_json:
-        print_json(done.calibration)
-    else:
-        console().print(calibration_report(done.calibration))
+    print_report(done.calibration, calibration_report, as_json=as_json)
+    if not as_json:
         say(f"kept in {done.path}")
     return DONE
 
@@ -115,10 +122,10 @@ def _divided(files: tuple[str, ...], by: str) -> tuple[Path | None, tuple[str, .
     return Path(files[0]), files[1:]
 
 
-@howsure_command("test")
+@howsure_command("test", code=CodeUse.NEEDED)
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
 @click.option("--judge", default=None, metavar="SPEC", help=WHO)
-@click.option("--graders", callback=option_callback(read_names), metavar="A,B|+A,-B", help="As in `howsure run`.")
+@parsed_option(read_names, "--graders", metavar="A,B|+A,-B", help="As in `howsure run`.")
 @click.option("--limit", type=int, default=LIMIT, show_default=True, metavar="N", help="Only the first N cases.")
 @answer_options
 def test_command(work: Workspace, judge: str | None, as_json: bool, **rest: Any) -> int:
@@ -129,43 +136,46 @@ def test_command(work: Workspace, judge: str | None, as_json: bool, **rest: Any)
     thirty ways. It ought to fail all the same.
     """
     options = options_from(work, judge, rest)
-    done = asyncio.run(try_judge(work, options, say))
+    done = run_interruptible(work, try_judge(work, options, say))
     path = save_judge_test(work, done)
-    if as_json:
-        print_json(done)
-    else:
-        console().print(judge_test_report(done))
+    print_report(done, judge_test_report, as_json=as_json)
+    if not as_json:
         say(f"kept in {path}")
     return DONE
 
 
-@howsure_command("migrate")
+@howsure_command("migrate", code=CodeUse.NEEDED)
 @click.argument("old")
 @click.argument("new")
 @click.argument("labels")
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
 @click.option("--limit", type=int, default=None, metavar="N", help="Only the first N cases.")
+@click.option(
+    "--margin",
+    default=MARGIN,
+    show_default=True,
+    metavar="SHARE",
+    help="How much less often NEW may agree with people.",
+)
 @answer_options
-def migrate_command(work: Workspace, old: str, new: str, labels: str, as_json: bool, **rest: Any) -> int:
+def migrate_command(work: Workspace, old: str, new: str, labels: str, margin: float, as_json: bool, **rest: Any) -> int:
     """May the judge NEW take the place of OLD? Both judge the same answers and are compared with people's LABELS.
 
-    NEW may replace OLD unless it agrees less with people, by more than the 95 % interval of the difference allows.
-    Exit code: 0 it may, 100 it may not, 101 the labels are too few to tell.
+    NEW may replace OLD if the whole 95 % interval says that it agrees with people at most --margin less often than OLD.
+    Exit code: 0 it may, 100 it is worse than that, 101 the labels are too few to tell.
     """
-    swap = MigrationRequest(old=old, new=new, labels=Path(labels), options=options_from(work, "", rest))
+    options = options_from(work, "", rest)
+    swap = MigrationRequest(old=old, new=new, labels=Path(labels), options=options, margin=margin)
     runs = []
     for which in MigrationSide:
         with show_progress(quiet=as_json) as watch:
-            runs.append(asyncio.run(run_judge(work, swap, which, watch)))
-    done = asyncio.run(migrate(work, swap, *runs))
-    if as_json:
-        print_json(done)
-    else:
-        console().print(migration_report(done))
+            runs.append(run_interruptible(work, run_judge(work, swap, which, watch)))
+    done = run_interruptible(work, migrate(work, swap, *runs))
+    print_report(done, migration_report, as_json=as_json)
     return {True: DONE, False: GATE_FAILED, None: GATE_INCONCLUSIVE}[done.may_replace]
 
 
-@howsure_command("about", stores=False)
+@howsure_command("about", stores=False, code=CodeUse.OPTIONAL)
 @click.argument("spec", metavar="JUDGE")
 def about_command(work: Workspace, spec: str, as_json: bool) -> None:
     """What has been measured about JUDGE: every calibration made here, and for `offline` the figures it comes with."""
@@ -199,14 +209,19 @@ def correct_command(work: Workspace, run: str, method: str, as_json: bool) -> No
     """
     # The numbers library takes a fifth of a second to import: the other commands here do without it.
     correcting = import_module("howsure.services.judge.correct")
-    found = asyncio.run(
-        correcting.correct_rates(work, run, import_module("howsure.stats.rate_correction").Correction(method))
-    )
-    if as_json:
-        print_json(found)
-    else:
-        console().print(corrected_report(found))
+    correction = import_module("howsure.stats.rate_correction").Correction(method)
+    found = asyncio.run(correcting.correct_rates(work, run, correction))
+    print_report(found, corrected_report, as_json=as_json)
 
 
-for each in (calibrate_command, test_command, migrate_command, about_command, correct_command):
+for each in (
+    calibrate_command,
+    test_command,
+    migrate_command,
+    about_command,
+    correct_command,
+    pairs_command,
+    raters_command,
+    drift_command,
+):
     command.add_command(each)

@@ -8,11 +8,14 @@ from typing import Any
 import click
 import msgspec
 
+from howsure.dialects.plain_columns import check_map
 from howsure.errors import ConfigInvalid
+from howsure.model.expectation import AnswerMatch
 from howsure.model.verdict import Normalization
-from howsure.policies.gate_expressions import read_gates
+from howsure.policies.gates import read_anytime_gate, read_gates
 from howsure.services.files import clean_text
 
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 MAX_DAYS = 36_500
 """Days."""
 MAX_LIMIT = 1_000_000_000
@@ -31,6 +34,11 @@ def option_callback(reader: Callable[[Any, str], Any]) -> Callable[[click.Contex
             raise click.UsageError(str(error)) from error
 
     return callback
+
+
+def parsed_option(reader: Callable[[Any, str], Any], *names: str, **attributes: Any) -> Decorator:
+    """`click.option` whose text is read with `reader`."""
+    return click.option(*names, callback=option_callback(reader), **attributes)
 
 
 def read_names(text: str | None, option: str) -> tuple[str, ...] | None:
@@ -96,6 +104,31 @@ def read_normalization(text: str | None, option: str) -> Normalization | None:
     return None if text is None else known[text]
 
 
+def read_match(text: str | None, option: str) -> AnswerMatch | None:
+    known = {each.value: each for each in AnswerMatch}
+    if text is not None and text not in known:
+        raise ConfigInvalid(f"{option} expects {', '.join(known)}, not {text!r}")
+    return None if text is None else known[text]
+
+
+def read_map(texts: Iterable[str], option: str) -> dict[str, str]:
+    """`input=question`."""
+    pairs = [clean_text(text).partition("=") for text in texts]
+    for role, sign, column in pairs:
+        if not sign or not role.strip():
+            raise ConfigInvalid(f"{option} expects ROLE=COLUMN such as input=question, not {role + sign + column!r}")
+    found = {role.strip(): column.strip() for role, _, column in pairs}
+    if found:
+        check_map(found)
+    return found
+
+
+def map_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Which column of a plain table is what."""
+    text = "Of a plain table: this column is the input, expected, response, id … (repeatable; `expected=`: none is)."
+    return parsed_option(read_map, "--map", "map", multiple=True, metavar="ROLE=COLUMN", help=text)(command)
+
+
 def split_pair(text: str, option: str) -> tuple[str, str]:
     key, colon, value = clean_text(text).partition(":")
     if not colon or not key.strip():
@@ -158,9 +191,19 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def gate_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """The gates of a run."""
     text = "Hold the run to this (repeatable): pass_rate >= 0.9, p95_latency <= 3s, no_regression vs main by 2% …"
-    return click.option(
-        "--gate", "gates", multiple=True, callback=option_callback(read_gate_expressions), metavar="EXPR", help=text
-    )(command)
+    option = parsed_option(read_gate_expressions, "--gate", "gates", multiple=True, metavar="EXPR", help=text)
+    return option(command)
+
+
+def labels_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """People's labels, which correct what the judge says."""
+    text = "Correct the judge by people's labels: a file (repeatable), or `stored` for those of the database."
+    return click.option("--labels", multiple=True, metavar="FILE|stored", help=text)(command)
+
+
+def read_sure_gate(text: str | None, option: str) -> str:
+    """A gate that can be decided by looking after every case."""
+    return read_anytime_gate(clean_text(text)).expression if text else ""
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -169,3 +212,11 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     endings = "Also write .html .md .xml .csv .jsonl .parquet … (see `howsure report -h`)."
     output = click.option("--output", "-o", "outputs", multiple=True, metavar="FILE", help=endings)
     return output(quiet(command))
+
+
+def worker_flags(context: click.Context) -> tuple[str, ...]:
+    """The common options of this command that the processes which it starts need, too."""
+    named = [(f"--{name}", context.params.get(name)) for name in ("database", "config")]
+    plugins = [("--plugin", path) for path in context.params.get("plugins") or ()]
+    flags = tuple(text for name, value in (*named, *plugins) if value for text in (name, str(value)))
+    return flags + tuple(f"--{name.replace('_', '-')}" for name in ("no_config", "trust") if context.params.get(name))

@@ -7,21 +7,23 @@ import asyncio
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as RichProgress
 
 from howsure.cli.exit_codes import run_exit_code
-from howsure.cli.output import print_json, say
-from howsure.cli.summary import print_summary
+from howsure.cli.output import print_json, say, with_store
 from howsure.model.result import Result
 from howsure.model.run import RunState
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.evaluations import evaluation_run
+from howsure.reports.run_facts import sure_text
+from howsure.reports.run_report import SHOWN_RESULTS, run_report
 from howsure.services.report import write_reports
 from howsure.services.run.execute import Progress, RunHandle
 from howsure.services.run.start import ProgressFactory
@@ -65,11 +67,8 @@ def progress(total: int, done: int, *, quiet: bool = False) -> Iterator[Progress
     tally = ProgressTally(total, done)
     if quiet:
         yield tally.add
-    elif sys.stderr.isatty():
-        with _bar(tally) as show:
-            yield show
     else:
-        with _lines(tally) as show:
+        with _bar(tally) if sys.stderr.isatty() else _lines(tally) as show:
             yield show
 
 
@@ -120,6 +119,9 @@ def show_progress(*, quiet: bool) -> Iterator[ProgressFactory]:
 
         def watch(handle: RunHandle) -> Progress:
             run = handle.run
+            for dataset in handle.plan.cases.datasets:
+                if dataset.report.columns and not quiet:
+                    say(f"{dataset.path.name}: {dataset.report.columns}")
             print_warnings(handle.plan.warnings)
             if not quiet:
                 judge = run.pins.request.judge or "none: judged grades will say so"
@@ -148,6 +150,39 @@ def finish_run(work: Workspace, summary: Summary, outputs: Sequence[str], *, qui
         print_summary(work, summary)
     for path in written:
         say(f"written: {path}")
+    if not quiet and (sure := sure_text(summary.run.pins)):
+        say(sure)
     if summary.run.state is RunState.OUT_OF_BUDGET:
         say(f"The budget was reached: `howsure resume {summary.run.id[:8]} --budget MORE` goes on.")
     return run_exit_code(summary)
+
+
+if TYPE_CHECKING:
+    from howsure.store.store import Store
+
+T = TypeVar("T")
+
+
+def console() -> Console:
+    """Standard output; colour where it is a terminal and NO_COLOR is unset."""
+    return Console(file=sys.stdout, highlight=False)
+
+
+def print_report(
+    found: T, report: Callable[[T], RenderableType], shape: Callable[[T], Any] | None = None, *, as_json: bool
+) -> None:
+    """The report of what was found; or it as JSON, in the `shape` that other programs know."""
+    if as_json:
+        print_json(shape(found) if shape else found)
+    else:
+        console().print(report(found))
+
+
+def print_summary(work: Workspace, summary: Summary, *, hints: bool = True, by: str = "") -> None:
+    async def worst(store: Store) -> list[Result]:
+        """The cases to look at first: what broke, then what failed."""
+        broke = await store.results(summary.run.id, verdict=Verdict.ERRORED, limit=SHOWN_RESULTS // 2)
+        failed = await store.results(summary.run.id, verdict=Verdict.FAILED, limit=SHOWN_RESULTS - len(broke))
+        return [*failed, *broke]
+
+    console().print(run_report(summary, with_store(work, worst, read_only=True), hints, by))

@@ -8,7 +8,7 @@ import click
 
 from howsure.cli.options import MAX_LIMIT
 from howsure.cli.output import howsure_command, print_json, with_store
-from howsure.cli.summary import console
+from howsure.cli.progress import console
 from howsure.errors import NotFound
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary

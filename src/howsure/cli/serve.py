@@ -7,12 +7,14 @@ import sys
 
 import click
 
+from howsure.cli.options import worker_flags
 from howsure.cli.output import howsure_command
 from howsure.services.host.logs import configure_logging
+from howsure.services.trust import CodeUse
 from howsure.services.workspace import Workspace
 
 
-@howsure_command("serve", json_too=False)
+@howsure_command("serve", json_too=False, code=CodeUse.NEEDED)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option("--port", default=8002, show_default=True, type=click.IntRange(0, 65535))
 @click.option("--workers", default=1, show_default=True, type=click.IntRange(0, 64), help="Workers to keep beside it.")
@@ -22,9 +24,5 @@ def command(work: Workspace, host: str, port: int, workers: int, require_keys: b
     one (`howsure keys create`)."""
     configure_logging(plain=sys.stderr.isatty())
     context = click.get_current_context()
-    # Workers need these options, too.
-    named = [(f"--{name}", context.params.get(name)) for name in ("database", "config")]
-    plugins = [("--plugin", path) for path in context.params.get("plugins") or ()]
-    flags = tuple(text for name, value in (*named, *plugins) if value for text in (name, str(value)))
-    options = {"host": host, "port": port, "workers": workers, "keys": require_keys, "flags": flags}
+    options = {"host": host, "port": port, "workers": workers, "keys": require_keys, "flags": worker_flags(context)}
     asyncio.run(context.obj.serve(work, options))

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 from msgspec.structs import replace
 
-from howsure.cli.options import option_callback, storable_text
+from howsure.cli.options import option_callback, parsed_option, storable_text
 from howsure.cli.output import howsure_command, print_json, with_store
-from howsure.cli.summary import console, print_summary
+from howsure.cli.progress import console, print_summary
 from howsure.errors import NotFound
+from howsure.model.leaderboard import ShrunkenSlice
 from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.model.summary import Summary
 from howsure.reports.evaluations import evaluation_result, evaluation_run
-from howsure.reports.run_report import case_report
+from howsure.reports.leaderboards import slices_report
+from howsure.reports.run_report import MOST_SLICES, case_report
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.workspace import Workspace
 
@@ -31,15 +33,10 @@ if TYPE_CHECKING:
 @howsure_command("show")
 @click.argument("run", default="latest")
 @click.argument("case", required=False, callback=option_callback(storable_text))
-@click.option(
-    "--candidate",
-    default=None,
-    callback=option_callback(storable_text),
-    metavar="NAME",
-    help="Only what this candidate made of the case.",
+@parsed_option(
+    storable_text, "--candidate", default=None, metavar="NAME", help="Only what this candidate made of the case."
 )
-@click.option(
-    "--by", default="", callback=option_callback(storable_text), metavar="LABEL",
+@parsed_option(storable_text, "--by", default="", metavar="LABEL",
     help="Break RUN down by this label of its cases, by tag, file or candidate.",
 )  # fmt: skip
 @click.option("--plain", is_flag=True, help="Print, even where a terminal could be browsed.")
@@ -67,12 +64,21 @@ def command(
     if case is not None and not results:
         raise NotFound(f"run {summary.run.name!r} has no result for the case {case!r}")
     if as_json:
-        print_json([_in_full(summary.run, each) for each in results] if case else evaluation_run(summary))
+        shrunken = {"shrunken": _shrink_slices(summary, by)} if by else {}
+        print_json([_in_full(summary.run, each) for each in results] if case else evaluation_run(summary) | shrunken)
     elif case is None:
         print_summary(work, summary, by=by)
+        if by and (slices := _shrink_slices(summary, by)):
+            console().print(slices_report(slices[:MOST_SLICES]))
     else:
         for each in results:
             console().print(case_report(each))
+
+
+def _shrink_slices(summary: Summary, by: str) -> list[ShrunkenSlice]:
+    # With the numbers library, which nothing else here needs.
+    found: list[ShrunkenSlice] = import_module("howsure.services.few_cases").shrink_slices(summary, by)
+    return found
 
 
 def _in_full(run: Run, result: Result) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import asyncio
 import click
 
 from howsure.cli.options import MAX_LIMIT
-from howsure.cli.output import howsure_command, print_json
-from howsure.cli.summary import console
+from howsure.cli.output import howsure_command
+from howsure.cli.progress import print_report
 from howsure.reports.history_report import history_report, history_shape
 from howsure.services.trend import ENOUGH, TrendQuery, run_history
 from howsure.services.workspace import Workspace
@@ -28,7 +28,4 @@ def command(work: Workspace, agent: str, dataset: str, candidate: str | None, li
     (judge, rubric, test set, pass marks) are marked: what changed there may not be the agent.
     """
     found = asyncio.run(run_history(work, TrendQuery(whose=agent, dataset=dataset, candidate=candidate, limit=limit)))
-    if as_json:
-        print_json(history_shape(found))
-    else:
-        console().print(history_report(found))
+    print_report(found, history_report, history_shape, as_json=as_json)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import click
 
 from howsure.cli.exit_codes import CASES_ERRORED, DONE
-from howsure.cli.output import howsure_command, print_json, say
-from howsure.cli.summary import console
+from howsure.cli.output import howsure_command, print_json, say, with_runs
+from howsure.cli.progress import console
 from howsure.errors import ConfigInvalid
 from howsure.model.run_request import OFFLINE, RunRequest
 from howsure.model.triage import Triage
 from howsure.reports.atomic_files import atomic_text
 from howsure.reports.triage_report import triage_markdown, triage_report
 from howsure.services.triage.root_causes import triage_with_report
+from howsure.services.trust import CodeUse
 from howsure.services.workspace import Workspace
 
 ENDINGS = (".md", ".markdown")
 
 
-@howsure_command("triage")
+@howsure_command("triage", code=CodeUse.OPTIONAL)
 @click.argument("run", default="latest")
 @click.option(
     "--judge",
@@ -41,7 +41,7 @@ def command(
     Each is given one cause and one party (agent, evaluation, test design, retrieval, simulator, environment, judge),
     with a word on how sure that is. P1 mends the evaluation, P2 the agent, P3 what it searches. Where criteria and
     rules disagree, the report says so. With a judge model, the root causes are written out; claims that cite no case of
-    the run are left out and counted.
+    the run are left out and counted. RUN may also be a file of another tool's results, which is read and not stored.
 
     Exit code: 0, or 3 when a judge was asked and no report came of it.
     """
@@ -52,7 +52,7 @@ def command(
         raise ConfigInvalid(f"--output {output}: there is no folder {Path(output).parent}")
     chosen = (work.settings.judge or OFFLINE) if judge is None else judge
     request = RunRequest(judge=chosen, budget=budget, cache=cache, record_judge=record)
-    triage = asyncio.run(triage_with_report(work, run, request))
+    triage = with_runs(work, [run], lambda place, called: triage_with_report(place, called[0], request))
     if as_json:
         print_json(triage)
     elif not output:

@@ -17,6 +17,7 @@ from howsure.cli.exit_codes import CASES_ERRORED, DONE, GATE_FAILED, GATE_INCONC
 from howsure.cli.output import say
 from howsure.errors import ConfigInvalid, InputError
 from howsure.services.run.watched_files import Snapshot, WatchedFiles
+from howsure.services.trust import ALLOW
 
 WATCH, CARRY = "--watch", "--carry-over"
 POLL_SECONDS = 0.3
@@ -45,7 +46,10 @@ def watch_files(files: Callable[[], WatchedFiles]) -> int:
 def _run(*, carry: bool) -> int:
     """One run. It is in a group of its own, so that Ctrl-C reaches it once, through us."""
     words = [word for word in sys.argv[1:] if word != WATCH] + ([CARRY] if carry else [])
-    child = subprocess.Popen([sys.executable, "-m", "howsure", *words], process_group=0 if os.name == "posix" else None)
+    # The files that change were trusted before they were watched, and the child has no terminal to ask at.
+    environ = {**os.environ, ALLOW: "1"}
+    command, group = [sys.executable, "-m", "howsure", *words], 0 if os.name == "posix" else None
+    child = subprocess.Popen(command, env=environ, process_group=group)
     try:
         return child.wait()
     except KeyboardInterrupt:

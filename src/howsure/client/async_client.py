@@ -33,15 +33,18 @@ class AsyncKeys(ServiceResource):
     async def create(
         self,
         name: str,
-        scopes: Sequence[str],
+        scopes: Sequence[str] | None = None,
         *,
+        role: str | None = None,
         organization_id: str | None = None,
         agent_ids: Sequence[str] | None = None,
         days: float | None = None,
     ) -> NewApiKey:
-        """A new key; its `secret` is returned only now. Scopes are read, write, run and admin."""
+        """A new key; its `secret` is returned only now. Scopes are read, label, write, run and admin; in place of them
+        a role: viewer, labeller, editor, runner or admin."""
+        opens = {"scopes": scopes and list(scopes), "role": role}
         limits = {"organization_id": organization_id, "agent_ids": agent_ids and list(agent_ids), "days": days}
-        body = {"name": name, "scopes": list(scopes), **{key: each for key, each in limits.items() if each is not None}}
+        body = {"name": name, **{key: each for key, each in {**opens, **limits}.items() if each is not None}}
         # Never sent again: the service would have to keep the secret to answer the same twice.
         return await self._read(NewApiKey, "POST", "/keys", body, once=True)
 

@@ -224,6 +224,7 @@ class BlockingResults(BlockingFacade[AsyncResults]):
 
     each = iterating(AsyncResults.each)
     by_agent = iterating(AsyncResults.by_agent)
+    stats = blocking(AsyncResults.stats)
 
 
 class BlockingLabels(BlockingFacade[AsyncLabels]):
@@ -231,6 +232,7 @@ class BlockingLabels(BlockingFacade[AsyncLabels]):
 
     each = iterating(AsyncLabels.each)
     of_run = iterating(AsyncLabels.of_run)
+    next = blocking(AsyncLabels.next)
     give = blocking(AsyncLabels.give)
     take_back = blocking(AsyncLabels.take_back)
     agreement = blocking(AsyncLabels.agreement)

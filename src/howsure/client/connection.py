@@ -84,7 +84,7 @@ class ServiceAnswer(Struct, frozen=True):
     def json(self) -> Any:
         try:
             return msgspec.json.decode(self.body)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise unreadable(self.place, error) from None
 
 

@@ -64,7 +64,7 @@ class VersionedResource(ServiceResource, Generic[D]):
         return self._pages(self._kind, self._path, most, agent_id=agent_id, name=name)
 
     async def get(self, id: str, version: int | None = None) -> D:
-        """The newest version, or the one that is named; versions of what was deleted can still be read."""
+        """The newest version, or the one that is named."""
         path = self._path + (url_path(id) if version is None else url_path(id, "versions", version))
         return await self._read(self._kind, "GET", path)
 

@@ -12,6 +12,7 @@ class RunOptions(TypedDict, total=False):
 
     rubric_id: str
     rubric_version: int
+    rubric_ids: list[str]
     config_id: str
     concurrency: int
     eval_model: str
@@ -26,6 +27,8 @@ class RunOptions(TypedDict, total=False):
     component_scope: Scope
     component_ids: list[str]
     gates: list[str]
+    until_sure: str
+    tags: list[str]
     name: str
     engine: Literal["local", "ray"]
 
@@ -35,8 +38,12 @@ class StartRunOptions(RunOptions, total=False):
 
     dataset_id: str
     question_set_id: str
+    question_set_version: int
     test_set_id: str
+    test_set_version: int
     agent_id: str
+    map: dict[str, str]
+    match: Literal["exact", "includes", "regex", "numeric"]
 
 
 class EvaluationOptions(RunOptions, total=False):
@@ -53,6 +60,7 @@ class RegradeOptions(TypedDict, total=False):
 
     rubric_id: str
     rubric_version: int
+    test_set_version: int
     eval_model: str
     profile: str
     name: str
@@ -62,6 +70,7 @@ class TranscriptOptions(TypedDict, total=False):
     """What a finished conversation is graded against."""
 
     tool_calls: list[dict[str, Any]]
+    state: dict[str, Any]
     success_criteria: list[str]
     test_set_id: str
     rubric_id: str
@@ -71,14 +80,26 @@ class TranscriptOptions(TypedDict, total=False):
     component_ids: list[str]
 
 
+class StatsOptions(TypedDict, total=False):
+    """Which runs are counted, and by what."""
+
+    group_by: Literal["rule", "failure_attribution"]
+    run_id: str
+    agent_id: str
+    since: str
+    limit: int
+
+
 class LabelOptions(TypedDict, total=False):
     """Optional fields of a label. `criterion_id`: of a criterion or a rule, or its exact text; `blind`: the labeler had
-    not seen the judge's verdict; `labeler`: the person, where it is not the owner of the key."""
+    not seen the judge's verdict; `labeler`: the person, where it is not the owner of the key; `drawn`: how likely the
+    answer was to be drawn, as `labels.next` says."""
 
     criterion_id: str
     why: str
     blind: bool
     labeler: str
+    drawn: float
 
 
 class ResultOptions(TypedDict, total=False):

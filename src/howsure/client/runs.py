@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from time import monotonic
 from typing import Any, Literal, Unpack
+from urllib.parse import urlencode
 
 from howsure.client.connection import ServiceRequest
 from howsure.client.documents import url_path
 from howsure.client.errors import Unavailable, WaitedTooLong
 from howsure.client.pages import PagedList, ServiceResource, stream_lines
-from howsure.client.requests import LabelOptions, RegradeOptions, ResultOptions, StartRunOptions
-from howsure.wire.labels import HumanLabel, RunAgreement
+from howsure.client.requests import LabelOptions, RegradeOptions, ResultOptions, StartRunOptions, StatsOptions
+from howsure.wire.labels import HumanLabel, LabelTask, RunAgreement
 from howsure.wire.results import Result
-from howsure.wire.runs import AgentStatus, Run
+from howsure.wire.runs import AgentStatus, Run, Stats
 
 FIRST_LOOK = 0.1
 LOOK_SECONDS = 1.0
@@ -150,6 +151,10 @@ class AsyncResults(ServiceResource):
         """Every agent that was tried, by id, with its newest run that is complete."""
         return self._pages(AgentStatus, "/org-evaluations", most)
 
+    async def stats(self, **filters: Unpack[StatsOptions]) -> Stats:
+        """How often each rule held over the newest runs, or who was answerable for what did not pass."""
+        return await self._read(Stats, "GET", f"/stats?{urlencode(filters)}")
+
 
 Opinion = Literal["pass", "fail", "not_applicable", "cannot_tell"]
 
@@ -166,6 +171,11 @@ class AsyncLabels(ServiceResource):
     def of_run(self, run_id: str, *, labeler: str | None = None, most: int | None = None) -> PagedList[HumanLabel]:
         """Of one run, newest first."""
         return self._pages(HumanLabel, url_path("runs", run_id, "labels"), most, labeler=labeler)
+
+    async def next(self, run_id: str, *, number: int = 20, by: str = "verdict") -> list[LabelTask]:
+        """What to label next: answers that are drawn at random, each with the chance that `give` takes as `drawn`."""
+        query = urlencode({"number": number, "by": by})
+        return await self._read_list(LabelTask, f"{url_path('runs', run_id, 'labels', 'next')}?{query}")
 
     async def give(
         self, run_id: str, result_id: str, grader: str, opinion: Opinion, **options: Unpack[LabelOptions]

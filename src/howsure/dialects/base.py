@@ -3,9 +3,11 @@ contract (a schema, hashing while it reads, a faster second reading) is listed h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from howsure.errors import Problem
 from howsure.model.case import Case
@@ -35,6 +37,35 @@ class Dialect(Importer, Protocol):
     """An importer that also writes: reading what it wrote gives equal Cases. It can be a target of `convert --to`."""
 
     def write(self, cases: Iterable[Case], path: Path) -> None: ...
+
+
+class FileCandidates(Struct, frozen=True, kw_only=True):
+    """Who answers, by a file that says it. `targets` are blocks as in howsure.yaml, by a short name; `calls` are the
+    call settings of those that are models; `refused` says by name why somebody cannot be asked. With several `prompts`,
+    each of them is a candidate with every target. `code` is what checks answers by running, in `files` or the file
+    itself."""
+
+    targets: dict[str, dict[str, Any]] = field(default_factory=dict)
+    calls: dict[str, dict[str, Any]] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+    prompts: tuple[str, ...] = ()
+    code: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class CandidateDialect(Protocol):
+    """A dialect whose files say who answers, too."""
+
+    name: str
+
+    def detect(self, path: Path, head: bytes) -> bool: ...
+
+    def candidates(self, path: Path) -> FileCandidates: ...
+
+    def with_code(self, languages: Collection[str]) -> Any:
+        """The dialect, for a file whose code may run."""
+        ...
 
 
 @runtime_checkable

@@ -7,28 +7,28 @@ can undo what it did with the cases.
 
 from __future__ import annotations
 
-import os
-import shutil
-import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from shlex import quote
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from howsure.dialects.base import Importer, RereadingDialect, ScanningDialect, WatchedDialect
+from howsure.dialects.ids import unstorable_case
 from howsure.dialects.lines import CHUNK, open_file
-from howsure.dialects.problems import Spot, shown
-from howsure.dialects.strict_json import BOM, parse_json
-from howsure.errors import Conflict, DatasetInvalid, InputError, Level, NotFound, Problem
+from howsure.dialects.plain_columns import TableDialect, no_input
+from howsure.dialects.problems import LISTING, Spot, shown
+from howsure.dialects.strict_json import BOM, head_keys
+from howsure.dialects.tables import head_names
+from howsure.errors import MAX_PROBLEMS, Conflict, DatasetInvalid, InputError, Level, NotFound, Problem
 from howsure.model.case import Case, World
 
 HEAD = 1 << 16
-ENDINGS = (".csv", ".json", ".jsonl", ".ndjson")
+ENDINGS = (".csv", ".json", ".jsonl", ".ndjson", ".tsv", ".parquet")
 STDIN = "-"
 Note = Callable[[Problem], object]
 R = TypeVar("R", bound=Importer)
@@ -47,36 +47,139 @@ def readable(path: Path) -> Iterator[None]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
-    hashed = sha256()
+class FileHash:
+    """The SHA-256 and the number of the bytes of a file, from the pieces that are read of it."""
+
+    def __init__(self) -> None:
+        self._hashed = sha256()
+        self.size = 0
+
+    def update(self, piece: bytes | memoryview) -> None:
+        self._hashed.update(piece)
+        self.size += len(piece)
+
+    @property
+    def sha256(self) -> str:
+        return self._hashed.hexdigest()
+
+
+def digest(path: Path, size: int | None = None) -> str:
+    """The SHA-256 of a file's bytes, or of the first ones."""
+    hashed = FileHash()
     with readable(path), open_file(path) as file:
-        while piece := file.read(CHUNK):
+        while piece := file.read(CHUNK if size is None else min(CHUNK, size - hashed.size)):
             hashed.update(piece)
-    return hashed.hexdigest()
+    return hashed.sha256
 
 
-def detect(path: Path, dialects: Iterable[R], importers: Iterable[Importer] = ()) -> R:
-    """The one dialect that recognises the file. What one of `importers` reads is refused with the command to type."""
-    known = list(dialects)
+def bytes_added(path: Path, sha256: str, size: int) -> int | None:
+    """How many bytes a file has more than it had, where it begins with exactly what it was; None: it has changed."""
+    with readable(path):
+        added = path.stat().st_size - size
+        if added < 0 or not size or digest(path, size) != sha256:
+            return None
+        if added:
+            with open(path, "rb") as file:
+                file.seek(size - 1)
+                last, following = file.read(1), file.read(1)
+            # What follows must be a line of its own, and not the rest of the last one.
+            return added if last == b"\n" or following in (b"\n", b"\r") else None
+    return 0
+
+
+class _Recogniser(Protocol):
+    name: str
+
+    def detect(self, path: Path, head: bytes) -> bool: ...
+
+
+def detect(
+    path: Path, dialects: Iterable[R], importers: Iterable[Importer] = (), results: Iterable[_Recogniser] = ()
+) -> R:
+    """The one dialect that recognises the file. What one of `importers` or a reader of other tools' `results` reads is
+    refused with the command to type. A dialect that says `fallback` is asked when nobody else knows the file, but
+    before a `general` importer. Dialects of other tools are loaded, and asked, where none of those at hand knows it."""
     head = _head(path)
     if _is_blank(head):
         raise DatasetInvalid(str(path), [empty_file(path)])
+    if (own := dialect_at_hand(path, head, dialects)) is not None:
+        return own
+    known = list(dialects)
     fitting = [dialect for dialect in known if dialect.detect(path, head)]
-    if len(fitting) == 1:
-        return fitting[0]
-    names = ", ".join(dialect.name for dialect in fitting or known)
-    if fitting:
+    certain = [dialect for dialect in fitting if not getattr(dialect, "fallback", False)]
+    if len(certain) == 1:
+        return certain[0]
+    if certain:
+        names = ", ".join(dialect.name for dialect in certain)
         raise InputError(f"{path}: fits several dialects ({names}); name one with --dialect")
-    if foreign := [importer for importer in importers if importer.detect(path, head)]:
+    if tool := next((reader.name for reader in results if reader.detect(path, head)), ""):
+        word = quote(str(path))
+        raise InputError(
+            f"{path}: these are results of {tool}, not a dataset: `howsure import {word}` makes a run of them, and"
+            f" `howsure compare {word} OTHER` compares them as they are"
+        )
+    foreign = [importer for importer in importers if importer.detect(path, head)]
+    if fitting and all(getattr(importer, "general", False) for importer in foreign):
+        return fitting[0]
+    if foreign:
         raise InputError(
             f"{path}: this is a file of {foreign[0].name}, not yet a dataset; make one of it with"
-            f" `howsure convert {quote(str(path))} {_conversion(path, foreign[0])}`"
+            f" `howsure convert {quote(str(path))} {conversion_options(path, foreign[0])}`"
         )
-    raise InputError(f"{path}: not recognised as any dialect (known: {names}); name one with --dialect")
+    every, more = [dialect.name for dialect in known], len(known) - _MOST_NAMED
+    listed = ", ".join(every[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    found = looks_like(path, head)
+    raise InputError(f"{path}: not recognised: {found}; or name one with --dialect ({listed})")
 
 
-def _conversion(path: Path, importer: Importer) -> str:
+def dialect_at_hand(path: Path, head: bytes, dialects: Iterable[R]) -> R | None:
+    """The one dialect that knows the file, among those that a registry need not load first."""
+    at_hand: Iterable[R] = getattr(dialects, "at_hand", ())
+    fitting = [each for each in at_hand if each.detect(path, head) and not getattr(each, "fallback", False)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def is_of_others(path: Path, dialects: Iterable[R]) -> bool:
+    """Whether a file is there that none of the dialects at hand knows."""
+    return path.is_file() and dialect_at_hand(path, _head(path), dialects) is None
+
+
+def looks_like(path: Path, head: bytes) -> str:
+    """What an unknown file seems to be, and what it would need to be read."""
+    for start, what in _CONTAINERS.items():
+        if head.startswith(start):
+            return what
+    if names := [name for name in head_names(path, head) if name.strip()]:
+        problem = no_input(names, Spot(""))
+        return f"{problem.message}; {problem.hint}"
+    text = head.removeprefix(BOM).lstrip()
+    if text[:1] in (b"{", b"["):
+        keys = head_keys(head)
+        listed = f" with the fields {', '.join(f'`{key}`' for key in keys[:8])}" if keys else ""
+        inner = next((f": jq .{key} {quote(str(path))} > rows.json" for key in keys if key in _LISTS), "")
+        return (
+            f"it is JSON{listed}; a plain file is a list of objects{inner}, or one object a line (.jsonl), with an"
+            " `input`"
+        )
+    if path.suffix.lower() in (".yaml", ".yml"):
+        return "it is YAML; cases are read from CSV, JSONL, JSON and Parquet"
+    if b"\0" in head:
+        return "it is a binary file; cases are read from CSV, JSONL, JSON and Parquet"
+    return "it is text; cases are read from CSV, JSONL, JSON and Parquet, by the ending of the file's name"
+
+
+_LISTS = ("data", "examples", "rows", "samples", "questions", "records", "dataset", "train", "test")
+"""Fields in which other people's files hold their rows."""
+_MOST_NAMED = 6
+_CONTAINERS = {
+    b"PK\x03\x04": "it is a ZIP archive; save the sheet of an Excel workbook as CSV UTF-8, and unpack any other",
+    b"SQLite format 3": "it is an SQLite database; export a table of it as CSV",
+    b"\x1f\x8b": "it is packed with gzip; unpack it first (gunzip)",
+    b"%PDF": "it is a PDF; cases are read from CSV, JSONL, JSON and Parquet",
+}
+
+
+def conversion_options(path: Path, importer: Importer) -> str:
     """The options of `howsure convert` for this file, by what its first case is."""
     first = next((each for each in importer.read(path) if isinstance(each, Case)), None)
     kind = first.world if first and first.world != World.PLAIN else World.GOLDEN
@@ -93,49 +196,16 @@ def empty_file(path: Path) -> Problem:
 def expand(paths: Iterable[Path], dialects: Iterable[Importer] = (), note: Note | None = None) -> list[Path]:
     """The files behind the paths; a folder stands for the data files in it. With `dialects`, a file in a folder that
     none of them recognises (a rubric, a scenario catalog, an agent) is skipped, and `note` gets a warning."""
-    known = list(dialects)
     files: list[Path] = []
     for path in paths:
         with readable(path):
             if path.is_dir():
-                files += _in_folder(path, known, note)
+                files += _in_folder(path, list(dialects), note)
             elif path.exists() or str(path) == STDIN:
                 files.append(path)
             else:
                 raise NotFound(f"no such file: {path}")
     return list(dict.fromkeys(files))
-
-
-def is_pipe(path: Path) -> bool:
-    """Whether the path can be read only once: standard input, a FIFO, a device."""
-    if str(path) == STDIN:
-        return True
-    with readable(path):
-        mode = os.stat(path).st_mode
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
-
-
-def spool(path: Path, folder: Path) -> Path:
-    """Copies a pipe into `folder`, where it can be read twice; a plain file is returned as it is."""
-    if not is_pipe(path):
-        return path
-    unnamed = folder / ("stdin" if str(path) == STDIN else path.name)
-    with (
-        readable(path),
-        open(0, "rb", closefd=False) if str(path) == STDIN else open(path, "rb") as source,
-        open(unnamed, "wb") as copy,
-    ):
-        shutil.copyfileobj(source, copy, CHUNK)
-    return unnamed.rename(unnamed.with_suffix(_ending(_head(unnamed))))
-
-
-def _ending(head: bytes) -> str:
-    """The ending for unnamed data: several lines of which the first is an object are JSONL."""
-    lines = [line for line in head.removeprefix(BOM).splitlines() if line.strip()]
-    if not lines or lines[0].lstrip()[:1] not in b"{[":
-        return ".csv" if lines else ".jsonl"
-    value, problems = parse_json(lines[0], file="")
-    return ".jsonl" if isinstance(value, dict) and not problems and len(lines) > 1 else ".json"
 
 
 def _in_folder(folder: Path, dialects: Sequence[Importer], note: Note | None) -> list[Path]:
@@ -147,18 +217,23 @@ def _in_folder(folder: Path, dialects: Sequence[Importer], note: Note | None) ->
             and not any(part.startswith(".") for part in path.relative_to(folder).parts)
             and path.is_file()
         )
-    known: list[Path] = []
+    certain = [each for each in dialects if not getattr(each, "fallback", False)]
+    known = [path for path in files if _is_known(path, certain)]
+    # Beside files of other dialects a plain table is a companion, not one of the datasets.
+    known = known or [path for path in files if _is_known(path, dialects)]
     for path in files:
-        head = _head(path) if dialects else b""
-        if _is_blank(head) or any(dialect.detect(path, head) for dialect in dialects):
-            known.append(path)
-        elif note is not None:
+        if path not in known and note is not None:
             message = "passed over: no dialect knows this file"
             note(Problem(code="skipped-file", message=message, file=str(path), level=Level.WARNING))
     if not known:
         requirement = f"that is of a known dialect ({', '.join(each.name for each in dialects)})" if files else ""
         raise InputError(f"{folder}: no data file ({', '.join(ENDINGS)}) {requirement}".rstrip() + " in this folder")
     return known
+
+
+def _is_known(path: Path, dialects: Sequence[Importer]) -> bool:
+    head = _head(path) if dialects else b""
+    return _is_blank(head) or any(dialect.detect(path, head) for dialect in dialects)
 
 
 def _head(path: Path) -> bytes:
@@ -177,7 +252,8 @@ MOST_ALIKE = 100
 
 
 class FileReport(Struct, frozen=True, kw_only=True):
-    """The outcome of validating one file. `cases` counts those that could be read."""
+    """The outcome of validating one file. `cases` counts those that could be read, `more_problems` the problems beyond
+    those that are listed, `size` the bytes that were read (0: not known), `columns` what the columns of a table are."""
 
     path: str
     dialect: str
@@ -185,6 +261,9 @@ class FileReport(Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
     sha256: str = ""
+    size: int = 0
+    more_problems: int = 0
+    columns: str = ""
 
     @property
     def valid(self) -> bool:
@@ -196,51 +275,59 @@ def validate(path: Path, dialect: Importer, look: Look | None = None, *, glance:
     only with those that a scan builds."""
     tally = _Tally(path, look, tells_ids=isinstance(dialect, WatchedDialect | ScanningDialect))
     if (look is None or glance) and isinstance(dialect, ScanningDialect):
-        hashed = sha256()
+        hashed = FileHash()
         with readable(path):
             tally.add_all(dialect.scan(path, hashed.update))
-        return tally.report(dialect.name, hashed.hexdigest())
+        return tally.report(dialect.name, hashed.sha256, hashed.size)
     reading = _Pass(path, dialect)
     tally.add_all(reading)
-    return tally.report(dialect.name, reading.sha256)
+    report = tally.report(dialect.name, reading.sha256, reading.size)
+    if report.valid and isinstance(dialect, TableDialect):
+        return structs.replace(report, columns=dialect.describe(path))
+    return report
 
 
 def read_cases(path: Path, dialect: Importer, report: FileReport | None = None) -> Iterator[Case]:
     """Every case, or DatasetInvalid with every problem, raised before the first case. Conflict, where the file has
-    changed since it was validated."""
+    changed since it was validated. Cases that were appended to it since are left out."""
     report = report or validate(path, dialect)
     if report.problems:
-        raise DatasetInvalid(str(path), report.problems)
-    return _validated_cases(path, dialect, report.sha256)
+        raise DatasetInvalid(str(path), report.problems, report.more_problems)
+    return _validated_cases(path, dialect, report)
 
 
-def _validated_cases(path: Path, dialect: Importer, expected: str) -> Iterator[Case]:
-    reading = _Pass(path, dialect, again=True)
+def _validated_cases(path: Path, dialect: Importer, report: FileReport) -> Iterator[Case]:
+    reading, left = _Pass(path, dialect, again=True), report.cases if report.size else None
     for item in reading:
+        if left == 0:
+            break
         if isinstance(item, Case):
+            left = None if left is None else left - 1
             yield item
         elif item.level is Level.ERROR:
             raise file_changed(path)
-    if reading.sha256 != expected:
+    if reading.sha256 != report.sha256 and (left or bytes_added(path, report.sha256, report.size) is None):
         raise file_changed(path)
 
 
 class _Pass:
-    """One pass over a file; `sha256` is known at its end."""
+    """One pass over a file; `sha256` and `size` are known at its end."""
 
     def __init__(self, path: Path, dialect: Importer, *, again: bool = False) -> None:
         self.sha256 = ""
+        self.size = 0
         self._again = again
         self._path = path
         self._dialect = dialect
 
     def __iter__(self) -> Iterator[Case | Problem]:
-        path, dialect, hashed = self._path, self._dialect, sha256()
+        path, dialect, hashed = self._path, self._dialect, FileHash()
         with readable(path):
             if not isinstance(dialect, WatchedDialect):
                 before = digest(path)
                 yield from dialect.read(path)
                 self.sha256 = digest(path)
+                self.size = path.stat().st_size
                 if self.sha256 != before:
                     raise file_changed(path)
                 return
@@ -248,7 +335,7 @@ class _Pass:
                 yield from dialect.read_again(path, hashed.update)
             else:
                 yield from dialect.read_watched(path, hashed.update)
-            self.sha256 = hashed.hexdigest()
+            self.sha256, self.size = hashed.sha256, hashed.size
 
 
 class OnePass:
@@ -294,22 +381,32 @@ class _Tally:
         self._ids: set[str] | None = None if tells_ids else set()
         self._cases = 0
         self.problems: list[Problem] = []
+        self._more = 0
         self._warnings: list[Problem] = []
         self._alike: Counter[tuple[str, str]] = Counter()
         self._repeated: list[Problem] = []
 
     def add_all(self, items: Iterable[Case | Problem | None]) -> None:
-        for item in items:
-            if isinstance(item, Problem):
-                self.note(item)
-            else:
-                self.add(item)
+        outer = LISTING.set(True)
+        try:
+            for item in items:
+                if isinstance(item, Problem):
+                    self.note(item)
+                    if len(self.problems) == MAX_PROBLEMS:
+                        LISTING.set(False)
+                else:
+                    self.add(item)
+        finally:
+            LISTING.reset(outer)
 
     def note(self, problem: Problem) -> None:
-        """Keeps every problem, and the first warnings of each kind: a large file may have one on each line."""
+        """Keeps the first problems, and the first warnings of each kind: a large file may have one on each line."""
         kind = (problem.code, problem.field)
         if problem.level is Level.ERROR:
-            self.problems.append(problem)
+            if len(self.problems) < MAX_PROBLEMS:
+                self.problems.append(problem)
+            else:
+                self._more += 1
             return
         self._alike[kind] += 1
         if self._alike[kind] <= MOST_ALIKE:
@@ -322,13 +419,16 @@ class _Tally:
             return
         if self._look is not None:
             self._look(case)
+        checked = self._ids is not None or "\0" in case.id
+        if checked and (problem := unstorable_case(case, Spot(str(self._path)))):
+            self.note(problem)
         if self._ids is not None:
             if case.id in self._ids:
                 spot, message = Spot(str(self._path), None, "id"), f"two cases have the id {shown(case.id)}"
                 self._repeated.append(spot.problem("duplicate-id", message, hint="ids must be unique"))
             self._ids.add(case.id)
 
-    def report(self, dialect: str, sha256: str) -> FileReport:
+    def report(self, dialect: str, sha256: str, size: int = 0) -> FileReport:
         problems = list(self.problems)
         if not any(problem.code == "duplicate-id" for problem in problems):
             problems += self._repeated
@@ -343,9 +443,11 @@ class _Tally:
             path=file,
             dialect=dialect,
             cases=self._cases,
-            problems=tuple(problems),
+            problems=tuple(problems[:MAX_PROBLEMS]),
             warnings=tuple(warnings),
             sha256=sha256,
+            size=size,
+            more_problems=self._more + max(0, len(problems) - MAX_PROBLEMS),
         )
 
 

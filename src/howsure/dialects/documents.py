@@ -4,13 +4,14 @@ that must be unique. Line formats are in lines.py; writers.py writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
 
 from howsure.dialects.base import Watch
+from howsure.dialects.ids import nul_problem
 from howsure.dialects.lines import open_file
 from howsure.dialects.problems import Spot, kind_of, shown, with_article
 from howsure.dialects.strict_json import element_lines, parse_json
@@ -30,10 +31,14 @@ class JsonDocument(Struct, frozen=True):
         is no list."""
         elements = self.value.get(key) if key and isinstance(self.value, dict) else self.value
         if isinstance(elements, list):
-            text = self.text if key else f'{{"":{self.text}}}'
-            for place, (line, element) in enumerate(zip(element_lines(text, key), elements, strict=True)):
-                spot = Spot(self.spot.file, line)
+            lines = self.lines_of(key)
+            for place, element in enumerate(elements):
+                spot = Spot(self.spot.file, lines[place] if place < len(lines) else 1)
                 yield (spot.below(key, place) if key else spot.below(place)), element
+
+    def lines_of(self, key: str) -> Sequence[int]:
+        """The lines on which the elements of a list begin."""
+        return element_lines(self.text if key else f'{{"":{self.text}}}', key)
 
 
 def load_json(path: Path, watch: Watch | None = None) -> JsonDocument:
@@ -64,6 +69,8 @@ class UniqueIds:
         id = element.get(self._field) if isinstance(element, dict) else None
         if not isinstance(id, str):
             return
+        if "\0" in id:
+            yield nul_problem(id, spot.below(self._field))
         first = self._seen.setdefault(id, spot)
         if first != spot:
             message = f"the id {shown(id)} stands on line {first.line} already (`{first.prefix}`)"

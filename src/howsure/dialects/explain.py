@@ -1,6 +1,6 @@
 """The `explain` dialect: JSONL of cases with up to nine Explain evals (docs/dialects/explain.md describes every field
 and problem), the rules that its schema cannot state, and the scenario catalog beside a dataset. explain_rows.py turns
-rows into Cases and back; explain_schema.py has the schema and the names.
+rows into Cases and back, and has the schema and the names.
 
 Most lines have nothing to report: they are decoded, checked by a compiled schema and a few comparisons, and built.
 `read_line` reads the others, and names every problem.
@@ -19,16 +19,6 @@ from msgspec import Struct
 from howsure.dialects import extras
 from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.explain_rows import (
-    case_of,
-    disagreements,
-    json_text,
-    row_of,
-    unreadable_tools,
-    unwritable,
-    with_canonical_evals,
-    with_payload_fields,
-)
-from howsure.dialects.explain_schema import (
     AGENTS,
     DEFAULT_EVALS,
     PAYLOADS,
@@ -38,15 +28,23 @@ from howsure.dialects.explain_schema import (
     REPEATS,
     SCHEMA,
     TOPIC_FAMILIES,
+    case_of,
+    disagreements,
+    json_text,
+    row_of,
+    unreadable_tools,
+    unwritable,
+    with_canonical_evals,
+    with_payload_fields,
 )
 from howsure.dialects.ids import SeenIds
 from howsure.dialects.lines import first_keys, not_an_object, open_file, read_lines, read_objects, split_lines
 from howsure.dialects.problems import (
-    NOT_BLANK,
     SchemaChecker,
     Spot,
     did_you_mean,
     kind_of,
+    load_schema,
     shown,
     unknown_fields,
     with_article,
@@ -141,23 +139,7 @@ def _evals(row: Json, spot: Spot) -> Iterator[Problem]:
 
 
 NAME = "scenario-catalog"
-_TEXT = {"type": "string", "pattern": NOT_BLANK}
-_COUNT = {"type": "integer", "minimum": 1}
-CATALOG_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["scenario_id"],
-    "properties": {
-        "scenario_id": _TEXT,
-        "topic_family": _TEXT,
-        "learner_level": {"enum": ["beginner", "intermediate", "advanced"]},
-        "duration_profile": {"enum": ["short", "standard", "aggressive"]},
-        "weekly_hours": _COUNT,
-        "duration_weeks": _COUNT,
-        "ambiguity": {"enum": ["clear", "underspecified", "conflicting"]},
-        "noise_factor": _TEXT,
-        "target_exam": _TEXT,
-    },
-}
+CATALOG_SCHEMA = load_schema("scenario_catalog")
 _CHECKER = SchemaChecker(CATALOG_SCHEMA)
 
 

@@ -156,28 +156,8 @@ def _is_sound(case: Case, question: Json) -> bool:
     ) or (SHAPE.fits(question) and not reference_faults(question["reference_data"], _NOWHERE))
 
 
-def _is_plain(case: Case) -> bool:
-    """Whether the case is of the usual form, which the format can hold."""
-    kinds = [type(one) for one in case.expectations]
-    metadata = case.metadata
-    return (
-        type(case.input) is Script
-        and _NATIVE.issuperset(kinds)
-        and len(set(kinds)) == len(kinds)
-        and metadata.keys() <= _PLACES
-        and not (case.name or case.profile or case.tags or case.tools or case.recorded)
-        and labels(metadata.get("metadata", {}), agent=case.labels.get("agent", "")) == case.labels
-    )
-
-
-_NATIVE = {ToolCalls, Trajectory, FinalState, AgentsInvolved}
-_PLACES = {*KEPT, "reference_data", FILE_FIELDS, UNKNOWN}
-
-
 def unwritable(case: Case) -> Iterator[Reason]:
     """The reasons why the format cannot hold the case."""
-    if _is_plain(case):
-        return
     yield from foreign_expectations(case, (ToolCalls, Trajectory, FinalState, AgentsInvolved), "golden")
     yield from metadata_without_place(case, (*KEPT, "reference_data", FILE_FIELDS, UNKNOWN), "golden")
     yield from fields_without_place(case, ("name", "profile", "tags", "tools", "recorded"), "golden")

@@ -8,8 +8,12 @@ from array import array
 from collections.abc import Sequence
 from zlib import crc32
 
+import msgspec
+
 from howsure.dialects.problems import Spot, shown
-from howsure.errors import Problem
+from howsure.errors import NUL, Problem, message_of
+from howsure.model.case import Case
+from howsure.model.plain_values import plain_copy
 
 FEW = 10_000
 """Up to this many ids are kept as they are, which is faster and takes some 150 bytes each."""
@@ -25,9 +29,11 @@ class SeenIds:
         self._field = field
 
     def is_new(self, id: str, line: int) -> bool:
-        """Whether the id was not seen on another line. It is remembered."""
+        """Whether the id can be used and was not seen on another line. It is remembered. `repeated` says why not."""
+        if "\0" in id:
+            return False
         if self._many is not None:
-            return self._many.first(id, line) == line
+            return self._many.add_all((id,), line) or self._many.known(id) == line
         new = self._first.setdefault(id, line) == line
         if len(self._first) > FEW:
             self._condense()
@@ -36,7 +42,7 @@ class SeenIds:
     def all_new(self, ids: Sequence[str], line: int) -> bool:
         """Whether none of these ids, which stand on consecutive lines from `line`, was seen before. They are remembered
         then; if one was seen before, none of them is."""
-        if len(set(ids)) != len(ids):
+        if len(set(ids)) != len(ids) or "\0" in "".join(ids):
             return False
         if self._many is not None:
             return self._many.add_all(ids, line)
@@ -52,6 +58,8 @@ class SeenIds:
         return self._first[id] if self._many is None else self._many.known(id)
 
     def repeated(self, id: str, spot: Spot) -> Problem:
+        if "\0" in id:
+            return nul_problem(id, spot.below(self._field))
         message = f"the id {shown(id)} stands on line {self.line_of(id)} already"
         return spot.below(self._field).problem("duplicate-id", message, found=shown(id), hint="ids must be unique")
 
@@ -61,6 +69,21 @@ class SeenIds:
             hashes.add_all((id,), line)
         self._first.clear()
         self._many = hashes
+
+
+def unstorable_case(case: Case, spot: Spot) -> Problem | None:
+    """The problem of a case that no database can hold; None where every one can."""
+    if "\0" in case.id:
+        return nul_problem(case.id, spot.below("id"))
+    try:
+        reason = "it holds what JSON has not (half a character, NaN, bytes …)" if plain_copy(case, Case)[1] else ""
+    except (ValueError, TypeError, RecursionError, msgspec.MsgspecError) as error:
+        reason = message_of(error)
+    return spot.problem("unstorable-case", f"this case cannot be stored: {reason}") if reason else None
+
+
+def nul_problem(id: str, spot: Spot) -> Problem:
+    return spot.problem("nul", f"{NUL} stands in this id", found=shown(id), hint="take it out: no id may have it")
 
 
 class IdHashes:
@@ -73,10 +96,6 @@ class IdHashes:
         self._hashes = array("Q")
         self._checks = array("I")
         self._lines = array("I")
-
-    def first(self, id: str, line: int) -> int:
-        """The line on which the id was first seen: `line`, if it is new."""
-        return line if self.add_all((id,), line) else self.known(id)
 
     def add_all(self, ids: Sequence[str], line: int) -> bool:
         """Whether none of these was seen before. If one was, none is added."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from sys import float_info
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ from howsure.dialects.problems import SchemaChecker, Spot, did_you_mean, shown
 from howsure.dialects.strict_json import BOM, parse_json
 from howsure.dialects.writers import Reason, fields_without_place, foreign_expectations, iter_writable, write_checked
 from howsure.errors import Level, Problem
+from howsure.judges.attachment_paths import path_refusal
 from howsure.judges.dataset_policies import DEFAULT_POLICY, POLICIES, POLICY_ID
 from howsure.model.case import Case, SingleTurn
 from howsure.model.dataset_policy import DatasetPolicy
@@ -81,33 +82,14 @@ def path_problems(paths: Iterable[Any], folder: Path, spot: Spot) -> Iterator[Pr
 
 
 def attachment_problems(path: str, folder: Path, spot: Spot) -> Iterator[Problem]:
-    """`attachment-escapes` where the path leads out of `folder`; a warning where there is no such file."""
-    reason = _escape_reason(path, folder)
+    """`attachment-escapes` where the path leads out of `folder`, `attachment-private` where it names what no case may
+    show; a warning where there is no such file."""
+    code, reason = path_refusal(path, folder)
     if reason:
-        message = f"the path {reason}"
         hint = "put the document in the dataset's folder and name it relative to that"
-        yield spot.problem(
-            "attachment-escapes", message, expected="a path inside the folder", found=shown(path), hint=hint
-        )
+        yield spot.problem(code, reason, expected="a document inside the folder", found=shown(path), hint=hint)
     elif not os.path.isfile(folder / path):
         yield spot.warning("attachment-missing", "there is no such file", found=shown(path), hint=f"looked in {folder}")
-
-
-def _escape_reason(path: str, folder: Path) -> str:
-    """How the path leads out of the folder; empty when it does not."""
-    if "\x00" in path:
-        return "holds a NUL character"
-    windows = PureWindowsPath(path)
-    if PurePosixPath(path).is_absolute() or windows.drive or windows.root:
-        return "is absolute"
-    depth = 0
-    for part in windows.parts:  # of either kind of slash: files move between systems
-        depth += -1 if part == ".." else 1
-        if depth < 0:
-            return "leaves the dataset's folder by `..`"
-    root = os.path.realpath(folder)
-    inside = os.path.commonpath([root, os.path.realpath(os.path.join(root, path))]) == root
-    return "" if inside else "leads out of the dataset's folder through a link"
 
 
 def _objects(row: Mapping[str, Any], field: str) -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from howsure.dialects import extras
-from howsure.dialects.problems import NOT_BLANK
-from howsure.dialects.strict_json import CONTAINERS, Json, count_keys, duplicate_free
+from howsure.dialects.problems import load_schema
+from howsure.dialects.strict_json import CONTAINERS, count_keys, duplicate_free
 from howsure.judges.dataset_policies import POLICY_ID
 from howsure.model.case import Attachment, Case, SingleTurn, World
 from howsure.model.expectation import Choice, CorrectChoice, Criterion, Expectation, ReferenceAnswer, WeightedCriteria
@@ -107,7 +107,6 @@ AnyRow = RubricRow | ReferenceRow | McqRow
 
 
 VERSION = "legal_eval_v1"
-TEXT: Json = {"type": "string", "pattern": NOT_BLANK}
 FORBIDDEN = {
     "rubric_qa": frozenset({"choices", "correct_choice_ids"}),
     "reference_qa": frozenset({"rubric", "choices", "correct_choice_ids"}),
@@ -115,72 +114,7 @@ FORBIDDEN = {
 }
 """Fields that each task type forbids."""
 
-_ANY_TEXT: Json = {"type": "string"}
-
-
-def _object(required: list[str], **fields: Json) -> Json:
-    return {"type": "object", "required": required, "properties": fields}
-
-
-def _list(element: Json, description: str) -> Json:
-    return {"type": "array", "items": element, "description": description}
-
-
-def _task(name: str, required: dict[str, int]) -> Json:
-    """The rules of one task type; `required` gives the least number of elements of each field."""
-    return {
-        "if": {"properties": {"task_type": {"const": name}}, "required": ["task_type"]},
-        "then": {
-            "required": list(required),
-            "properties": {
-                **{field: {"minItems": least} for field, least in required.items()},
-                **{field: {"not": {}} for field in sorted(FORBIDDEN[name])},
-            },
-        },
-    }
-
-
-SCHEMA: Json = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "One line of a legal_eval_v1 file",
-    "type": "object",
-    "required": ["schema_version", "id", "dataset", "task_type", "prompt"],
-    "properties": {
-        "schema_version": {"const": VERSION},
-        "id": {**TEXT, "description": "a stable id, unique in the file"},
-        "dataset": {**TEXT, "description": "the name of the source dataset"},
-        "task_type": {"enum": ["rubric_qa", "reference_qa", "mcq"]},
-        "prompt": {**TEXT, "description": "the question or instruction"},
-        "context": {"type": "string", "description": "supporting text; leave it out where there is none"},
-        "messages": _list(
-            _object(["role", "content"], role={"enum": ["user", "assistant", "system"]}, content=TEXT),
-            "the conversation so far",
-        ),
-        "attachments": _list(
-            _object(["path"], path=TEXT, kind=_ANY_TEXT, title=_ANY_TEXT),
-            "documents, by a path relative to the dataset's folder",
-        ),
-        "metadata": {
-            "type": "object",
-            "description": "anything else",
-            "additionalProperties": True,
-            "properties": {POLICY_ID: {**_ANY_TEXT, "description": "the policy: how models are asked and judged"}},
-        },
-        "rubric": _list(
-            _object(["id", "title"], id=TEXT, title=TEXT, description=_ANY_TEXT, weight={"type": "number"}),
-            "the criteria; a negative weight means that meeting it is bad",
-        ),
-        "reference_answers": _list(TEXT, "good answers"),
-        "choices": _list(_object(["id", "text"], id=TEXT, text=_ANY_TEXT), "the options"),
-        "correct_choice_ids": _list(TEXT, "the ids of the correct choices: exactly this set"),
-    },
-    "allOf": [
-        _task("rubric_qa", {"rubric": 1}),
-        _task("reference_qa", {"reference_answers": 1}),
-        _task("mcq", {"choices": 2, "correct_choice_ids": 1}),
-    ],
-}
-
+SCHEMA = load_schema("legal")
 
 _ID, _DATASET, _PROMPT = attrgetter("id"), attrgetter("dataset"), attrgetter("prompt")
 _CHOICES, _CORRECT = attrgetter("choices"), attrgetter("correct_choice_ids")
@@ -199,21 +133,17 @@ def sound_rows(lines: Sequence[bytes]) -> list[AnyRow]:
     piece = b"".join(lines)
     try:
         rows: list[AnyRow] = _decode(piece)
+        whole = len(lines) == len(rows) and all(map(_OPENS, lines)) and all(map(_CLOSES, lines))
+        return rows if whole and _nothing_lost(piece, rows) else []
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return []
-    return (
-        rows
-        if (len(lines) == len(rows) and all(map(_OPENS, lines)) and all(map(_CLOSES, lines)))
-        and _nothing_lost(piece, rows)
-        else []
-    )
 
 
 def valid_row(value: Mapping[str, Any]) -> AnyRow | None:
     """The row of a decoded object, where it fulfils the schema; unknown fields do not matter."""
     try:
         row: AnyRow = msgspec.convert(value, AnyRow)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # half characters
         return None
     return row if sure_keys([row]) > 0 and FORBIDDEN[row.task].isdisjoint(value) else None
 

@@ -7,13 +7,16 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import Any, BinaryIO, TextIO
 
 import msgspec
+from msgspec import Struct
 
 from howsure.dialects.base import Watch, WatchedDialect
-from howsure.dialects.ids import SeenIds
+from howsure.dialects.ids import SeenIds, unstorable_case
 from howsure.dialects.problems import Spot, kind_of, shown, with_article
 from howsure.dialects.strict_json import BOM, head_keys, parse_json
 from howsure.dialects.writers import write_lines, write_whole
@@ -23,22 +26,36 @@ from howsure.model.case import Case
 LONGEST_CELL = 2**31 - 1
 
 
+class TableLayout(Struct, frozen=True):
+    """How strangers write a table: what separates its columns, and how many lines stand above their names. Spaces
+    around names do not count, and empty cells may follow."""
+
+    separator: str = ","
+    above: int = 0
+
+
 def read_table(
-    stream: Iterable[bytes], file: str, required: Iterable[str] = ()
+    stream: Iterable[bytes], file: str, required: Iterable[str] = (), layout: TableLayout | None = None
 ) -> Iterator[tuple[int, dict[str, str] | Problem]]:
-    """Every record by column name, as the first line gives them. A missing column is one problem, on line 1."""
+    """Every record by column name, as the first line gives them. A missing column is one problem, on line 1. With a
+    `layout` the table is a stranger's; a column without a name is called by its place."""
     csv.field_size_limit(LONGEST_CELL)
-    reader = csv.reader(decoded_lines(stream), strict=True)
-    start = 1
+    separator, above = (layout.separator, layout.above) if layout else (",", 0)
+    reader = csv.reader(decoded_lines(stream), delimiter=separator, strict=True)
+    start = above + 1
     try:
-        header = next(reader, [])
-        faults = list(_header_problems(header, required, Spot(file, 1)))
-        yield from ((1, fault) for fault in faults)
+        header = next(islice(reader, above, None), [])
+        if layout:
+            header = [name.strip() or f"column {place}" for place, name in enumerate(header, start=1)]
+        faults = list(_header_problems(header, required, Spot(file, start)))
+        yield from ((start, fault) for fault in faults)
         start = reader.line_num + 1
         for cells in reader:
+            if layout and len(cells) > len(header) and not any(cells[len(header) :]):
+                cells = cells[: len(header)]
             if len(cells) != len(header) and any(cells):
                 message = f"has {len(cells)} cells where the header names {len(header)} columns"
-                hint = "a cell that holds commas, quotes or line breaks needs double quotes around it"
+                hint = f"a cell that holds {separator!r}, quotes or line breaks needs double quotes around it"
                 expected, found = str(len(header)), str(len(cells))
                 at = Spot(file, start)
                 yield start, at.problem("wrong-columns", message, expected=expected, found=found, hint=hint)
@@ -48,11 +65,15 @@ def read_table(
     except UnicodeDecodeError:
         yield reader.line_num + 1, not_utf8(Spot(file, reader.line_num + 1))
     except csv.Error as error:
-        yield start, Spot(file, start).problem("csv-syntax", f"not a valid CSV record: {error}")
+        hint = "a cell that holds quotes needs them doubled, and quotes around it"
+        yield start, Spot(file, start).problem("csv-syntax", f"not a valid CSV record: {error}", hint=hint)
 
 
-def not_utf8(spot: Spot) -> Problem:
-    return spot.problem("encoding", "the text is not UTF-8", expected="UTF-8", hint="save the file as UTF-8")
+def not_utf8(spot: Spot, encoding: str = "") -> Problem:
+    """The problem of a file in another encoding; the hint has the command that makes it UTF-8."""
+    command = f"iconv -f {encoding or 'WINDOWS-1252'} -t UTF-8 {quote(spot.file)} > utf8{Path(spot.file).suffix}"
+    hint, message = f"save it as UTF-8 (Excel: CSV UTF-8), or: {command}", f"the text is {encoding or 'not UTF-8'}"
+    return spot.problem("encoding", message, expected="UTF-8", hint=hint)
 
 
 def header_of(head: bytes) -> Sequence[str]:
@@ -86,7 +107,8 @@ def _header_problems(header: Sequence[str], required: Iterable[str], spot: Spot)
         message, hint = f"the columns are separated by {other!r}", "save the table with commas between the columns"
         yield spot.problem("csv-delimiter", message, expected="','", found=repr(other), hint=hint)
     for name in sorted({name for name in header if header.count(name) > 1}):
-        yield spot.below(name).problem("duplicate-column", f"the column {name!r} stands twice")
+        hint = "rename one of them, or take it out"
+        yield spot.below(name).problem("duplicate-column", f"the column {name!r} stands twice", hint=hint)
     for name in sorted(set(required) - set(header)):
         yield spot.below(name).problem("missing-field", f"the column `{name}` is required", expected=name)
 
@@ -216,7 +238,8 @@ class RowDialect(WatchedDialect):
                 except (ValueError, LookupError, TypeError) as error:
                     yield spot.problem("invalid-row", f"{type(error).__name__}: {error}", found=shown(row))
                 else:
-                    yield case if ids.is_new(case.id, line) else ids.repeated(case.id, spot)
+                    known = None if ids.is_new(case.id, line) else ids.repeated(case.id, spot)
+                    yield known or unstorable_case(case, spot) or case
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         rows = (self.row(case) for case in cases)

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from difflib import get_close_matches
 from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
 import jsonschema_rs
+import msgspec
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.dialects.strict_json import field_path
-from howsure.errors import Level, Problem
+from howsure.errors import MAX_PROBLEMS, Level, Problem, message_of
 
 SHOWN = 60
 """Characters of a found value that a problem shows."""
@@ -49,6 +52,15 @@ def kind_of(value: Any) -> str:
 def with_article(noun: str) -> str:
     """`an array`, `a string or object`."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
+OTHER_SHAPE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+"""What reading raises where a file of another tool has not the shape that the tool gives it."""
+
+
+def shape_fault(error: Exception) -> str:
+    """What is wrong with the shape, for the person who brought the file."""
+    return f"the field {error} is missing" if isinstance(error, KeyError) else message_of(error)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -107,9 +119,9 @@ class Violation(Struct, frozen=True):
     name: str
     hint: str
 
-    def problem(self, code: str, message: str, expected: str = "", found: str | None = None, hint: str = "") -> Problem:
-        found = shown(self.value) if found is None else found
-        return self.spot.problem(code, f"{message}{self.when}", expected=expected, found=found, hint=hint or self.hint)
+    def problem(self, code: str, message: str, expected: str = "", hint: str = "") -> Problem:
+        found, hint = shown(self.value), hint or self.hint
+        return self.spot.problem(code, f"{message}{self.when}", expected=expected, found=found, hint=hint)
 
 
 def leaves(errors: Iterable[ValidationError]) -> Iterator[ValidationError]:
@@ -281,6 +293,18 @@ _RULES: dict[str, Callable[[Violation], Iterable[Problem]]] = {
 }
 
 
+LISTING: ContextVar[bool] = ContextVar("listing", default=True)
+"""False when a pass over a file has found as many problems as are listed: whatever else is wrong is only counted."""
+UNLISTED = Problem(code="invalid", message="does not fit the schema")
+
+
+def load_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema in the file of that name in `schemas/`."""
+    return msgspec.json.decode(
+        (files("howsure.dialects") / "schemas" / f"{name}.json").read_bytes(), type=dict[str, Any]
+    )
+
+
 class SchemaChecker:
     """Checks many values against one of our own schemas (2020-12): a compiled validator says yes or no, and where it
     says no, the slow library names every violation.
@@ -307,10 +331,14 @@ class SchemaChecker:
         """
         if self.fits(value):
             return []
+        if not LISTING.get():
+            return [UNLISTED]
         problems: dict[tuple[str, str], Problem] = {}
         for error in leaves(self._validator.iter_errors(value)):
             for problem in violations(error, self._schema, spot):
                 problems.setdefault((problem.code, problem.field), problem)
+            if len(problems) >= MAX_PROBLEMS:
+                break
         return _without_consequences(list(problems.values()))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from howsure.dialects.extras import separate_unknown
-from howsure.dialects.problems import NOT_BLANK, Spot, did_you_mean, shown, unknown_fields
+from howsure.dialects.problems import NOT_BLANK, Spot, did_you_mean, load_schema, shown, unknown_fields
 from howsure.dialects.strict_json import Json, parse_json
 from howsure.errors import Problem
 from howsure.matching.matchers import MATCHERS
@@ -94,8 +94,11 @@ _CALL: Json = {
         "input_arguments": {"type": ["object", "string", "null"]},
         "reason": {"type": "string"},
         "message": {"type": "integer", "minimum": 1},
+        "turn": {"type": "integer", "minimum": 1},
     },
 }
+_ADK = load_schema("adk_criteria")["properties"]
+"""Criteria of ADK are no expectations of ours: they are checked here, and kept as they are."""
 SCHEMA: Json = {
     "type": "object",
     "additionalProperties": True,
@@ -105,9 +108,10 @@ SCHEMA: Json = {
         "reference_state_variables": {"type": "object"},
         "tool_match": _MATCH,
         "trajectory_match": _MATCH,
+        **_ADK,
     },
 }
-STANDARD = SCHEMA["properties"]
+STANDARD = {key: value for key, value in SCHEMA["properties"].items() if key not in _ADK}
 _CALL_FIELDS = _CALL["properties"].keys()
 _NOWHERE = Spot("")
 INTERACTIONS = "/reference_data/reference_tool_interactions"
@@ -214,6 +218,7 @@ def read_reference(data: Json, agents: Iterable[str] = ()) -> ReferenceData:
                 arguments=_arguments(call.get("input_arguments"), _NOWHERE)[0],
                 reason=call.get("reason", ""),
                 message=call.get("message"),
+                turn=call.get("turn"),
             )
             for call in calls
         ]
@@ -255,6 +260,7 @@ def reference_document(expectations: Iterable[Expectation], custom: Mapping[str,
                     {"tool_name": call.name, "input_arguments": call.arguments}
                     | ({"reason": call.reason} if call.reason else {})
                     | ({} if call.message is None else {"message": call.message})
+                    | ({} if call.turn is None else {"turn": call.turn})
                     for call in calls
                 ]
                 document |= _match_document("tool_match", matching, TOOL_DEFAULT)
@@ -303,6 +309,7 @@ def _is_plain(expectation: Expectation) -> bool:
             return matching == TOOL_DEFAULT and all(
                 call.name.strip()
                 and (call.message is None or call.message > 0)
+                and (call.turn is None or call.turn > 0)
                 and is_plain_call({"input_arguments": call.arguments})
                 for call in calls
             )

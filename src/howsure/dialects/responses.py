@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from howsure.dialects.problems import SchemaChecker, Spot
+from howsure.dialects.problems import SchemaChecker, Spot, load_schema
 from howsure.dialects.simulation_rows import last_answer
 from howsure.dialects.strict_json import count_keys, duplicate_free, parse_json
 from howsure.errors import Problem
@@ -33,73 +33,7 @@ Row = dict[str, Any]
 _PLAIN = frozenset({"case_id", "example_id", "candidate_name", "repeat", "response_text"})
 """The fields of a line that holds only an answer."""
 
-_TOOL_CALL = {
-    "type": "object",
-    "required": ["name"],
-    "properties": {
-        "name": {"type": "string", "minLength": 1},
-        "arguments": {"type": ["object", "string"]},
-        "id": {"type": "string"},
-        "result": {},
-        "error": {},
-    },
-}
-_STEP = {
-    "oneOf": [
-        {"type": "object", "required": ["agent"], "properties": {"agent": {"type": "string", "minLength": 1}}},
-        {"type": "object", "required": ["tool"], "properties": {"tool": {"type": "string", "minLength": 1}}},
-    ]
-}
-_SPAN = {
-    "type": "object",
-    "required": ["name"],
-    "properties": {
-        "name": {"type": "string"},
-        "start_time": {"type": ["integer", "null"]},
-        "end_time": {"type": ["integer", "null"]},
-        "attributes": {"type": "object"},
-    },
-}
-SCHEMA: Row = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "title": "A recorded answer or transcript (one line of a responses file)",
-    "type": "object",
-    "properties": {
-        "case_id": {"type": "string", "minLength": 1},
-        "example_id": {"type": "string", "minLength": 1},
-        "candidate_name": {"type": "string"},
-        "repeat": {"type": "integer", "minimum": 1},
-        "response_text": {"type": "string"},
-        "error": {"type": "string", "minLength": 1},
-        "messages": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["role"],
-                "properties": {
-                    "role": {"enum": ["user", "assistant", "system", "tool"]},
-                    "content": {"type": ["string", "null"]},
-                    "agent": {"type": "string"},
-                    "tool_call_id": {"type": "string"},
-                    "tool_calls": {"type": "array", "items": _TOOL_CALL},
-                },
-            },
-        },
-        "tool_calls": {"type": "array", "items": _TOOL_CALL},
-        "agent_steps": {"type": "array", "items": _STEP},
-        "state": {"type": ["object", "null"]},
-        "spans": {"type": ["array", "null"], "items": _SPAN},
-        "usage": {
-            "type": "object",
-            "properties": {
-                name: {"type": ["integer", "null"], "minimum": 0}
-                for name in Usage.__struct_fields__
-                if name != "cost_usd"
-            },
-        },
-        "duration_ms": {"type": ["number", "null"], "minimum": 0},
-    },
-}
+SCHEMA = load_schema("response")
 _CHECKER = SchemaChecker(SCHEMA)
 
 
@@ -230,6 +164,13 @@ def _row_problems(row: Row, name: str, line: int | None) -> Iterator[Problem]:
             )
 
 
+def _usage(counts: Row) -> Usage:
+    """JSON may write a whole number with a fraction of zero: 12.0."""
+    known = {name: value for name, value in counts.items() if name in Usage.__struct_fields__}
+    tokens = {name: int(value) for name, value in known.items() if name != "cost_usd" and value is not None}
+    return msgspec.convert({**known, **tokens}, Usage)
+
+
 def recording(row: Row) -> Transcript | BrokenRecording:
     """The transcript of a valid response, or the failure that it records."""
     if _PLAIN.issuperset(row):
@@ -245,7 +186,7 @@ def recording(row: Row) -> Transcript | BrokenRecording:
         ),
         state=row.get("state"),
         spans=None if row.get("spans") is None else tuple(_span(span) for span in row["spans"]),
-        usage=msgspec.convert(row["usage"], Usage) if "usage" in row else None,
+        usage=_usage(row["usage"]) if "usage" in row else None,
         duration_ms=row.get("duration_ms"),
     )
     if "response_text" in row or ("messages" in row and "error" not in row):

@@ -22,7 +22,6 @@ from howsure.dialects.golden import involved_agents, labels
 from howsure.dialects.ids import SeenIds
 from howsure.dialects.lines import (
     ENDINGS,
-    Row,
     first_keys,
     header_of,
     is_table,
@@ -45,8 +44,8 @@ from howsure.dialects.simulation_columns import (
     read_cells,
     table_row,
 )
-from howsure.dialects.simulation_messages import events_of
-from howsure.dialects.simulation_rows import AGENT_DECLARES, SIMULATED, read_row
+from howsure.dialects.simulation_messages import events_of, shown_columns
+from howsure.dialects.simulation_rows import AGENT_DECLARES, DURATIONS, SIMULATED, read_row
 from howsure.dialects.simulation_traces import span_document, steps_of_spans
 from howsure.dialects.strict_json import Json
 from howsure.dialects.writers import write_lines, write_whole
@@ -154,7 +153,13 @@ def _recording(transcript: Transcript, tools: tuple[Tool, ...] | None, metadata:
         extracted["tool_declarations"] = [{"function_declarations": declarations}]
         if metadata.get("base_url") == SIMULATED:
             extracted[AGENT_DECLARES] = True
+    if DURATIONS in transcript.metadata:
+        extracted[DURATIONS] = transcript.metadata[DURATIONS]
     row: Json = {"final_response": transcript.answer, "final_session_state": session}
+    for column, value in shown_columns(transcript.messages).items():
+        inside = column == "tool_interactions"
+        if value and column not in (extracted if inside else metadata):
+            (extracted if inside else row)[column] = value
     if extracted:
         row["extracted_data"] = extracted
     if transcript.spans is not None:
@@ -178,14 +183,26 @@ class SimulationDialect(WatchedDialect):
         return (len(columns & DISTINCTIVE) >= 2 or columns >= QUESTION_COLUMNS) and not columns & FOREIGN
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
-        rows = _Rows(str(path), table=is_table(path))
-        records = read_table if is_table(path) else read_objects
+        file, table, warned = str(path), is_table(path), set[str]()
+        numbers, ids = RepeatNumbers(), SeenIds("question_id")
+        records = read_table if table else read_objects
         with open_file(path, watch) as stream:
-            for line, row in records(stream, str(path)):
+            for line, row in records(stream, file):
                 if isinstance(row, Problem):
                     yield row
-                else:
-                    yield from rows.read(row, line)
+                    continue
+                spot = Spot(file, line)
+                for column in row:
+                    if column not in warned and not is_known(column):  # once a file
+                        warned.add(column)
+                        message = f"the column {column!r} is not known; it is kept"
+                        yield spot.below(column).warning("unknown-field", message, found=shown(row[column]))
+                values, problems = read_cells(row, spot, table=table)
+                case, problems = read_row(values, spot, problems)
+                yield from problems
+                if case is not None:
+                    case = case if "howsure_case" in values else numbers.numbered(case)
+                    yield case if ids.is_new(case.id, line) else ids.repeated(case.id, spot)
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         table = is_table(path)
@@ -229,33 +246,6 @@ def question_of(case: Case) -> tuple[str, int]:
     return (case.id.removesuffix(f"#{repeat}"), int(repeat)) if repeat.isdecimal() and repeat != "1" else (case.id, 1)
 
 
-class _Rows:
-    """Reads the rows of one file; remembers ids and what it has warned about."""
-
-    def __init__(self, file: str, *, table: bool) -> None:
-        self._file = file
-        self._table = table
-        self._numbers = RepeatNumbers()
-        self._ids = SeenIds("question_id")
-        self._warned: set[str] = set()
-
-    def read(self, row: Row, line: int) -> Iterator[Case | Problem]:
-        spot = Spot(self._file, line)
-        for column in row:
-            if column not in self._warned and not is_known(column):  # once a file
-                self._warned.add(column)
-                message = f"the column {column!r} is not known; it is kept"
-                yield spot.below(column).warning("unknown-field", message, found=shown(row[column]))
-        cells = read_cells(row, spot, table=self._table)
-        case, problems = read_row(cells, spot)
-        yield from problems
-        if case is None:
-            return
-        if "howsure_case" not in cells.values:
-            case = self._numbers.numbered(case)
-        yield case if self._ids.is_new(case.id, line) else self._ids.repeated(case.id, spot)
-
-
 def _write_cells(rows: Iterable[Json], file: TextIO) -> None:
     """Writes a table. Its header must name all columns, which are known only after the last row, so the rows wait in a
     temporary file."""
@@ -285,5 +275,6 @@ def _is_restored(case: Case, row: Json, numbers: RepeatNumbers, *, table: bool) 
     if not table and is_surely_restored(case):
         return numbers.following(case) is case
     read = cells_of(table_row(row)) if table else row
-    again, _ = read_row(read_cells(read, Spot(""), table=table), Spot(""))
+    values, problems = read_cells(read, Spot(""), table=table)
+    again, _ = read_row(values, Spot(""), problems)
     return again is not None and numbers.following(again) == case

@@ -9,11 +9,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from howsure.dialects.problems import Spot, kind_of, shown, with_article
 from howsure.dialects.strict_json import Json, parse_json
 from howsure.errors import Level, Problem
+from howsure.model.plain_values import is_storable
 
 JSON_COLUMNS: dict[str, tuple[type, ...]] = {
     "user_inputs": (list,),
@@ -37,34 +38,14 @@ JSON_COLUMNS: dict[str, tuple[type, ...]] = {
 }
 """Columns that hold JSON, and the types that each may hold; where `str` is one of them, a text need not be JSON."""
 RECORDING = (
-    "final_response",
-    "final_session_state",
-    "session_state",
-    "custom_extract",
-    "session_trace",
-    "extracted_data",
-    "sub_agent_trace",
-    "trace_summary",
-    "response",
+    *("final_response", "final_session_state", "session_state", "custom_extract", "session_trace"),
+    *("extracted_data", "sub_agent_trace", "trace_summary", "response"),
 )
 """A row with a value in one of these holds a conversation; any other row is a question without an answer yet."""
 PLAIN = (
-    "question_id",
-    "eval_id",
-    "session_id",
-    "run_id",
-    "eval_set_result_id",
-    "agent_name",
-    "app_name",
-    "base_url",
-    "user_id",
-    "ADK_USER_ID",
-    "USER",
-    "timestamp",
-    "interaction_datetime",
-    "final_response",
-    "system_instructions",
-    "eval_results",
+    *("question_id", "eval_id", "session_id", "run_id", "eval_set_result_id", "agent_name", "app_name", "base_url"),
+    *("user_id", "ADK_USER_ID", "USER", "timestamp", "interaction_datetime", "final_response"),
+    *("system_instructions", "eval_results"),
 )
 VERBATIM = ("question_id", "final_response")
 """Columns whose cell is taken as it is: an agent may well answer in JSON."""
@@ -79,13 +60,6 @@ FOREIGN = {"explain_inputs", "required_evals", "topic_family", "threshold_profil
 """Fields of other line formats."""
 
 
-class Cells(Struct, frozen=True):
-    """The values of one row by column, without empty cells (but with an empty answer)."""
-
-    values: Json
-    problems: list[Problem]
-
-
 QUESTION_COLUMNS = {"question_id", "user_inputs"}
 """Columns that the rows we write always have."""
 
@@ -94,40 +68,41 @@ def is_known(column: str) -> bool:
     return column in JSON_COLUMNS or column in PLAIN or column.startswith(NUMBERED)
 
 
-def read_cells(row: Mapping[str, Any], spot: Spot, *, table: bool) -> Cells:
-    """The values of a row. With `table`, every value is the text of a cell."""
-    cells = Cells({}, [])
+def read_cells(row: Mapping[str, Any], spot: Spot, *, table: bool) -> tuple[Json, list[Problem]]:
+    """The values of a row by column, without empty cells (but with an empty answer), and the problems. With `table`,
+    every value is the text of a cell."""
+    values: Json = {}
+    problems: list[Problem] = []
     for column, raw in row.items():
         if raw is None or (raw == "" and column != "final_response"):
             continue
         if type(raw) in JSON_COLUMNS.get(column, ()) and type(raw) is not str:
-            cells.values[column] = raw
+            values[column] = raw
         elif column in JSON_COLUMNS:
-            _read_json(column, raw, spot.below(column), cells)
+            value, faults = _read_json(column, raw, spot.below(column))
+            problems += faults
+            if value is not None:
+                values[column] = value
         else:
-            cells.values[column] = plain_value(column, raw) if table else raw
-    answer = cells.values.get("final_response")
+            values[column] = plain_value(column, raw) if table else raw
+    answer = values.get("final_response")
     if answer is not None and not isinstance(answer, str):
         message, at = f"must be a text, not {with_article(kind_of(answer))}", spot.below("final_response")
-        cells.problems.append(at.problem("wrong-type", message, expected="string", found=shown(answer)))
-    for column, value in cells.values.pop("other_columns", {}).items():
-        cells.values.setdefault(column, value)
-    return cells
+        problems.append(at.problem("wrong-type", message, expected="string", found=shown(answer)))
+    for column, value in values.pop("other_columns", {}).items():
+        values.setdefault(column, value)
+    return values, problems
 
 
-def _read_json(column: str, raw: Any, spot: Spot, cells: Cells) -> None:
-    kinds, value = JSON_COLUMNS[column], raw
-    if isinstance(raw, str):
-        value, problems = _loaded(raw, spot, kinds)
-        cells.problems.extend(problems)
-        if any(problem.level is Level.ERROR for problem in problems):
-            return
-    if type(value) in kinds:
-        cells.values[column] = value
-    elif value is not None:
-        expected = " or ".join(kind_of(kind()) for kind in kinds)
-        message = f"must hold {with_article(expected)}, not {with_article(kind_of(value))}"
-        cells.problems.append(spot.problem("wrong-type", message, expected=expected, found=shown(value)))
+def _read_json(column: str, raw: Any, spot: Spot) -> tuple[Any, list[Problem]]:
+    """The value of a column that holds JSON; None where there is none, or one of a wrong type."""
+    kinds = JSON_COLUMNS[column]
+    value, problems = _loaded(raw, spot, kinds) if isinstance(raw, str) else (raw, [])
+    if any(problem.level is Level.ERROR for problem in problems) or value is None or type(value) in kinds:
+        return value, problems
+    expected = " or ".join(kind_of(kind()) for kind in kinds)
+    message = f"must hold {with_article(expected)}, not {with_article(kind_of(value))}"
+    return None, [*problems, spot.problem("wrong-type", message, expected=expected, found=shown(value))]
 
 
 def _loaded(text: str, spot: Spot, kinds: tuple[type, ...]) -> tuple[Any, list[Problem]]:
@@ -170,7 +145,7 @@ def _printed(text: str) -> Any:
         json.dumps(value, allow_nan=False)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
-    return value if isinstance(value, dict | list) else None
+    return value if isinstance(value, dict | list) and is_storable(value) else None
 
 
 def plain_value(column: str, text: str) -> Any:

@@ -4,10 +4,10 @@ them, separate traces of agents and tools, or plain contents. Each form becomes 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from howsure.dialects.strict_json import Json
@@ -25,14 +25,13 @@ class ConversationLog(Struct, frozen=True):
     details: list[Json]
 
 
-class _OpenCall:
+class _OpenCall(Struct, eq=False):
     """A call that may still receive its result."""
 
-    def __init__(self, name: str, arguments: Any, id: str) -> None:
-        self.name = name
-        self.arguments = arguments
-        self.id = id
-        self.result: ToolResult | None = None
+    name: str
+    arguments: Any
+    id: str
+    result: ToolResult | None = None
 
 
 class MessageRecorder:
@@ -217,6 +216,24 @@ def events_of(messages: Iterable[Message]) -> Iterator[Json]:
             yield {"author": author, "content": {"role": "user", "parts": answers}}
 
 
+def shown_columns(messages: Sequence[Message]) -> Json:
+    """What readers of the seed's columns find in a row, beside the events that hold it all: what agents said, the
+    conversation as plain text, and the calls of tools (a part of `extracted_data`)."""
+    spoken = [message for message in messages if message.content]
+    return {
+        "sub_agent_trace": [
+            {"name": message.agent, "text": message.content} for message in spoken if message.role is Role.ASSISTANT
+        ],
+        "trace_summary": "\n".join(f"{message.agent or message.role.value}: {message.content}" for message in spoken),
+        "tool_interactions": [
+            {"tool_name": call.name, "input_arguments": call.arguments, "call_id": call.id}
+            | ({"output_result": call.result.content} if call.result else {"status": "no_response"})
+            for message in messages
+            for call in message.tool_calls
+        ],
+    }
+
+
 def result_of(content: Any, failed: Any = None) -> ToolResult:
     """The result of a call. It counts as failed with status `error`, or an `error` or `error_message` that is not
     empty."""
@@ -232,8 +249,8 @@ def arguments_of(raw: Any) -> Json:
     """The arguments of a call: an object, or the JSON text of one; anything else is kept under `value`."""
     if isinstance(raw, str):
         try:
-            raw = json.loads(raw)
-        except (ValueError, RecursionError):
+            raw = msgspec.json.decode(raw)
+        except (msgspec.DecodeError, ValueError, RecursionError):
             return {"value": raw}
     if raw is None:
         return {}

@@ -17,7 +17,7 @@ from howsure.dialects.extras import KEY as UNKNOWN
 from howsure.dialects.golden import labels
 from howsure.dialects.problems import SchemaChecker, Spot, shown
 from howsure.dialects.reference_data import read_reference, reference_faults
-from howsure.dialects.simulation_columns import RECORDING, Cells
+from howsure.dialects.simulation_columns import RECORDING
 from howsure.dialects.simulation_messages import (
     ConversationLog,
     first_present,
@@ -27,6 +27,7 @@ from howsure.dialects.simulation_messages import (
     log_from_traces,
     log_from_turns,
     objects_in,
+    shown_columns,
 )
 from howsure.dialects.simulation_traces import (
     calls_of_spans,
@@ -57,6 +58,11 @@ _TOKENS = {
     "thinking_tokens": ("thoughts_token_count", "thoughtsTokenCount"),
     "tool_prompt_tokens": ("tool_use_prompt_token_count", "toolUsePromptTokenCount"),
 }
+
+
+DURATIONS = "turn_durations"
+"""The seconds of each turn as the framework measured them, in `extracted_data`: `[{"duration", "model_duration"?,
+"tool_duration"?}]`. They are real where the times of the spans are made up."""
 
 
 class RowRecording:
@@ -97,6 +103,11 @@ class RowRecording:
         written = [*(session.get(DETAILS) for session in sessions), self._left.get("custom_extract")]
         earlier = [one for details in written for one in objects_in(details) if "event" in one]
         usage = usage_of([*log.details, *earlier], self._extracted.get("per_turn_tokens"))
+        for column, value in shown_columns(messages).items():
+            holder = self._extracted if column == "tool_interactions" else self._left
+            if holder.get(column) == value:
+                del holder[column]
+        durations = self._taken(DURATIONS) or []
         self._keep(log.details)
         return Transcript(
             answer=last_answer(messages) if answer is None else answer,
@@ -106,6 +117,7 @@ class RowRecording:
             spans=spans,
             usage=usage,
             invented_times=made_up,
+            metadata={DURATIONS: durations} if durations else {},
         )
 
     def broken(self, reason: str) -> BrokenRecording:
@@ -262,11 +274,10 @@ _SAYS_WHY = {"status": ("error_message", "failed"), "missing_information": ("det
 """The field with the reason, and the word that it implies where the object has no other."""
 
 
-def read_row(cells: Cells, spot: Spot) -> tuple[Case | None, list[Problem]]:
-    """The case (its id without a repeat number), or None and the problems."""
-    reader = _RowReader(cells.values, spot)
-    problems = list(cells.problems)
-    if (whole := cells.values.get("howsure_case")) is not None:
+def read_row(values: Json, spot: Spot, problems: Sequence[Problem] = ()) -> tuple[Case | None, list[Problem]]:
+    """The case (its id without a repeat number), or None; and the problems, after those of its cells."""
+    reader, problems = _RowReader(values, spot), [*problems]
+    if (whole := values.get("howsure_case")) is not None:
         try:
             return msgspec.convert(whole, Case), problems
         except (msgspec.ValidationError, ValueError) as error:

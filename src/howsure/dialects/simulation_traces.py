@@ -8,12 +8,12 @@ rewriting that gives what the event has, `repair_calls` uses the original. It ch
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from howsure.dialects.problems import Spot, kind_of, shown, with_article
@@ -81,18 +81,22 @@ def _span(raw: Json) -> Span:
     )
 
 
+_LATEST = float(1 << 63)
+"""No time has more nanoseconds, and none more seconds."""
+
+
 def nanoseconds(raw: Any) -> int | None:
     """The time in nanoseconds. Whole numbers are nanoseconds, numbers with a fraction seconds, both also as text; ISO
     dates are read too; an empty text is no time."""
     if isinstance(raw, str):
         text = raw.strip()
         raw = float(text) if _FRACTION.fullmatch(text) else text or None
-    if raw is None or (isinstance(raw, int) and not isinstance(raw, bool)):
+    if isinstance(raw, str) and raw.isdecimal() and len(raw) < 20:
+        raw = int(raw)
+    if raw is None or (isinstance(raw, int) and not isinstance(raw, bool) and raw.bit_length() < 64):
         return raw
-    if isinstance(raw, float):
+    if isinstance(raw, float) and abs(raw) < _LATEST:
         return int(raw) if raw >= 1e15 else round(raw * SECOND)
-    if isinstance(raw, str) and raw.isdecimal():
-        return int(raw)
     if isinstance(raw, str):
         try:
             moment = datetime.fromisoformat(raw)
@@ -203,8 +207,8 @@ def _json(raw: Any) -> Any:
     if not isinstance(raw, str):
         return raw
     try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return None
 
 

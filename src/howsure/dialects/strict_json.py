@@ -11,12 +11,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from math import isfinite
 from typing import Any
 
 import msgspec
 
-from howsure.errors import Problem
+from howsure.errors import MAX_PROBLEMS, Problem
 
 Json = dict[str, Any]
 
@@ -31,7 +32,7 @@ _ESCAPED_COLON = re.compile(rb"\\u003[aA]")
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(
-    r'(?P<string>"[^"\\]*(?:\\.[^"\\]*)*")(?P<colon>\s*:)?|(?P<open>[{\[])|(?P<close>[}\]])|(?P<comma>,)'
+    r'(?P<string>(?<!\\)"[^"\\]*(?:\\.[^"\\]*)*")(?P<colon>\s*:)?|(?P<open>[{\[])|(?P<close>[}\]])|(?P<comma>,)'
     r"|(?P<number>-?Infinity|NaN|-?[0-9][0-9.eE+-]*)",
     re.DOTALL,
 )
@@ -109,7 +110,7 @@ def _parse_slowly(text: bytes, place: _Place) -> tuple[Any, list[Problem]]:
     except RecursionError:
         return None, [_too_deep(decoded, place)]
     if reader.suspicious or _HALF_CHARACTER.search(decoded) or _may_be_deep(text):
-        return value, list(_Locator(decoded, place).problems())
+        return value, list(islice(_Locator(decoded, place).problems(), MAX_PROBLEMS))
     return value, []
 
 
@@ -117,12 +118,11 @@ def _may_be_deep(text: bytes) -> bool:
     return text.count(b"[") + text.count(b"{") > MAX_DEPTH
 
 
-class _Place:
+class _Place(msgspec.Struct):
     """Where a text stands in its file: turns offsets into lines and columns."""
 
-    def __init__(self, file: str, line: int | None) -> None:
-        self.file = file
-        self.line = line
+    file: str
+    line: int | None
 
     def problem(self, text: str, offset: int, **fields: str) -> Problem:
         if self.line is None:
@@ -197,18 +197,14 @@ class _Locator:
                 case "close":
                     self._frames.pop()
                 case "comma":
-                    self._next()
+                    frame = self._frames[-1]
+                    frame.at = frame.at + 1 if isinstance(frame.at, int) else frame.at
                 case "colon":
                     yield from self._key(token["string"], token.start())
                 case "string":
                     yield from self._string(token["string"], token.start())
                 case _:
                     yield from self._number(token[0], token.start())
-
-    def _next(self) -> None:
-        frame = self._frames[-1]
-        if isinstance(frame.at, int):
-            frame.at += 1
 
     def _key(self, quoted: str, offset: int) -> Iterator[Problem]:
         frame = self._frames[-1]
@@ -275,7 +271,8 @@ def _too_deep(text: str, place: _Place, offset: int = 0) -> Problem:
 
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
+# It only finds where a value ends: an integer may be longer than Python converts.
+_DECODER = json.JSONDecoder(parse_int=str)
 
 
 def element_lines(text: str, key: str) -> list[int]:
@@ -285,7 +282,8 @@ def element_lines(text: str, key: str) -> list[int]:
     """
     lines: list[int] = []
     line, last = 1, 0
-    for offset in next((_elements(text, at) for name, at in _members(text) if name == key), ()):
+    places = [at for name, at in _members(text) if name == key]
+    for offset in _elements(text, places[-1]) if places else ():  # of a key that stands twice, the last counts
         line += text.count("\n", last, offset)
         last = offset
         lines.append(line)

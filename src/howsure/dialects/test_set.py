@@ -1,36 +1,30 @@
-"""The `test-set` dialect: JSON with `items`, each a single message or a scenario with a simulated user, and what is
-expected of the agent. docs/dialects/test-set.md describes every field; rubric_files.py and agent_files.py read what
-stands in files of its own.
+"""The `test-set` dialect: JSON with `items`, each a single message, a scenario with a simulated user or a finished
+conversation, and what is expected of the agent. docs/dialects/test-set.md describes every field; agent_files.py reads
+what stands in files of its own. The conversation plan of a scenario may be one text: its lines (or the sentences of a
+single line) are the steps; "If the agent …, …" is a condition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
-from howsure.dialects import reference_data
+from howsure.dialects import finished_items, reference_data
 from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.documents import UniqueIds, load_object
 from howsure.dialects.extras import KEY as UNKNOWN
 from howsure.dialects.extras import Extras, restore_unknown, separate_unknown
+from howsure.dialects.finished_items import finished_script, finished_transcript
 from howsure.dialects.lines import open_file
 from howsure.dialects.problems import SchemaChecker, Spot, shown, unknown_fields
-from howsure.dialects.reference_data import LOOSE, TEXT, read_reference, reference_document, reference_faults
+from howsure.dialects.reference_data import LOOSE, TEXT, TEXTS, read_reference, reference_document, reference_faults
 from howsure.dialects.strict_json import BOM, Json, head_keys
-from howsure.dialects.test_set_scenarios import (
-    FIELDS,
-    NEEDED,
-    STATE,
-    USED,
-    scenario_document,
-    scenario_faults,
-    scenario_of,
-    unwritable_scenario,
-)
 from howsure.dialects.writers import (
     Reason,
     SharedMetadata,
@@ -41,7 +35,19 @@ from howsure.dialects.writers import (
     write_json,
 )
 from howsure.errors import Level, Problem
-from howsure.model.case import Case, Input, Scenario, Script, SingleTurn, World
+from howsure.model.adk_criteria import CRITERIA
+from howsure.model.case import (
+    FINISHED,
+    Case,
+    Fact,
+    Input,
+    PlanStep,
+    Scenario,
+    Script,
+    SingleTurn,
+    World,
+    finished_transcript_of,
+)
 from howsure.model.expectation import (
     ArgumentMode,
     Criteria,
@@ -58,10 +64,156 @@ from howsure.model.expectation import (
     text_id,
 )
 
+MAX_TURNS = 8
+TURNS: Json = {"type": ["integer", "null"], "minimum": 1}
+STATE: Json = {"type": ["object", "null"]}
+_VALUE: Json = {"anyOf": [TEXT, {"type": "number"}]}
+_FACT: Json = {
+    "type": "object",
+    "required": ["name", "value"],
+    "properties": {"name": TEXT, "value": _VALUE, "asked_by": TEXTS},
+    "additionalProperties": False,
+}
+FACTS: Json = {
+    "anyOf": [{"type": "object", "additionalProperties": _VALUE}, {"type": "array", "items": _FACT}, {"type": "null"}]
+}
+_STEP: Json = {
+    "type": "object",
+    "required": ["say"],
+    "properties": {"say": TEXT, "when": {"type": "string"}},
+    "additionalProperties": False,
+}
+PLAN: Json = {"anyOf": [TEXT, {"type": "array", "items": {"anyOf": [TEXT, _STEP]}}, {"type": "null"}]}
+FIELDS: Json = {
+    "initial_message": LOOSE,
+    "starting_prompt": LOOSE,
+    "max_turns": TURNS,
+    "goal": LOOSE,
+    "facts": FACTS,
+    "conversation_plan": PLAN,
+}
+NEEDED: Json = {
+    # Either name of the opening will do; where both are missing, the first is the one to ask for.
+    "if": {"properties": {"starting_prompt": {"type": "string"}}, "required": ["starting_prompt"]},
+    "then": {"properties": {"starting_prompt": TEXT}},
+    "else": {"properties": {"initial_message": TEXT}, "required": ["initial_message"]},
+}
+USED = ("persona", *FIELDS)
+
+_MARK = re.compile(r"\A(?:[-*•–]|\(?\d+[.)]|[Ss]tep \d+[:.])\s+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'“„«¿¡(]*[A-ZÄÖÜÉÀÁÍÓÚÑÇ])")
+_CONDITION = re.compile(
+    r"\A(?:if|when|whenever|once|after|as soon as|should|wenn|falls|sobald|si|quand|lorsque|cuando|se|quando|als|"
+    r"wanneer)\s+"
+    r"(?P<when>(?:(?:the|an?|your|der|die|das|le|la|l'|el|il|lo|o|de|het)\s+)?"
+    r"(?:agent|assistant|bot|chatbot|support|representative|company|service|system|price|cost|fee|they|asked|offered|told|"
+    r"refused|agenten?|assistent|assistente|preis|prix|precio|prezzo|prijs)\b.*?)[,:]\s+"
+    r"(?:(?:then|dann|alors|entonces|allora)\s+)?(?P<say>\S.*)\Z",
+    re.IGNORECASE | re.DOTALL,
+)  # fmt: skip
+
+
+def scenario_of(inputs: Mapping[str, Any]) -> Scenario:
+    """The scenario that valid inputs describe."""
+    turns, facts, plan = inputs.get("max_turns"), inputs.get("facts") or (), inputs.get("conversation_plan") or ()
+    if isinstance(facts, dict):
+        facts = [{"name": name, "value": value} for name, value in facts.items()]
+    return Scenario(
+        persona=inputs["persona"],
+        initial_message=inputs.get("initial_message") or inputs["starting_prompt"],
+        max_turns=MAX_TURNS if turns is None else int(turns),
+        goal=inputs.get("goal") or "",
+        facts=tuple(
+            Fact(
+                name=fact["name"],
+                value=fact["value"] if isinstance(fact["value"], str) else json.dumps(fact["value"]),
+                asked_by=tuple(fact.get("asked_by", ())),
+            )
+            for fact in facts
+        ),
+        plan=tuple(
+            step_of(step) if isinstance(step, str) else PlanStep(say=step["say"], when=step.get("when", ""))
+            for step in (split_plan(plan) if isinstance(plan, str) else plan)
+        ),
+    )
+
+
+def split_plan(text: str) -> list[str]:
+    """The steps of a plan that is one text: its lines, or the sentences of a single line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    pieces = lines if len(lines) > 1 else _SENTENCE.split(lines[0] if lines else text)
+    return [step for piece in pieces if (step := _MARK.sub("", piece.strip()).strip())] or [text.strip()]
+
+
+def step_of(text: str) -> PlanStep:
+    """The step of a text. `If the agent offers a voucher, decline it.` has a condition; any other text has none."""
+    match = _CONDITION.match(text)
+    return PlanStep(say=match["say"], when=f"{match['when']}".strip()) if match else PlanStep(say=text)
+
+
+def scenario_document(scenario: Scenario) -> Json:
+    """The inputs of a scenario, without empty fields."""
+    document: Json = {
+        "persona": scenario.persona,
+        "initial_message": scenario.initial_message,
+        "max_turns": scenario.max_turns,
+    }
+    if scenario.goal:
+        document["goal"] = scenario.goal
+    if scenario.facts:
+        document["facts"] = [
+            {"name": fact.name, "value": fact.value, **({"asked_by": list(fact.asked_by)} if fact.asked_by else {})}
+            for fact in scenario.facts
+        ]
+        if not any(fact.asked_by for fact in scenario.facts):
+            document["facts"] = {fact.name: fact.value for fact in scenario.facts}
+    if scenario.plan:
+        # A step is plain text where reading that gives the same step.
+        document["conversation_plan"] = [
+            step.say if step_of(step.say) == step else {"say": step.say, **({"when": step.when} if step.when else {})}
+            for step in scenario.plan
+        ]
+    return document
+
+
+def scenario_faults(inputs: Any, spot: Spot) -> Iterator[Problem]:
+    """What the schema cannot state: two openings, facts without a name or with a repeated one."""
+    if not isinstance(inputs, dict):
+        return
+    one, other = inputs.get("initial_message"), inputs.get("starting_prompt")
+    if isinstance(one, str) and isinstance(other, str) and one != other:
+        yield spot.below("starting_prompt").problem(
+            "contradiction",
+            "`initial_message` and `starting_prompt` are two names of one thing, and differ",
+            expected=shown(one),
+            found=shown(other),
+            hint="keep one of them",
+        )
+    facts = inputs.get("facts")
+    if isinstance(facts, dict) and any(not name.strip() for name in facts):
+        yield spot.below("facts").problem("empty", "a fact needs a name", expected="a text", found='""')
+    names = [fact.get("name") for fact in facts if isinstance(fact, dict)] if isinstance(facts, list) else []
+    for place, name in enumerate(names):
+        if isinstance(name, str) and name in names[:place]:
+            message = f"the fact {shown(name)} is listed already"
+            yield spot.below("facts", place, "name").problem("duplicate-value", message, found=shown(name))
+
+
+def unwritable_scenario(scenario: Scenario) -> Iterator[Reason]:
+    """The reasons why these fields cannot hold the scenario."""
+    names = [fact.name for fact in scenario.facts]
+    if len(set(names)) < len(names):
+        yield "input", "two facts of a scenario cannot have one name"
+    if any(not text.strip() for fact in scenario.facts for text in (fact.name, fact.value, *fact.asked_by)):
+        yield "input", "a fact of a scenario needs a name and a value, and no blank words it is asked by"
+    if any(not step.say.strip() for step in scenario.plan):
+        yield "input", "a step of a conversation plan needs words to say"
+
+
 SINGLE_TURN, SCENARIO = "single_turn", "scenario"
 REFERENCE = "reference_data"
-NO_REFERENCE = read_reference({})
 """The key, in `expected`, of what golden questions expect too."""
+NO_REFERENCE = read_reference({})
 HEADER = "test_set"
 """The metadata key with what the file says about the whole test set."""
 _KINDS = (Criteria, ToolCalls, ForbiddenTools, Goal, Trajectory, FinalState)
@@ -75,7 +227,7 @@ def labels_of(kind: str, priority: str | None) -> dict[str, str]:
 
 def entry_document(case: Case) -> Json:
     """The case as an element of `items`, with every field of the evaluation API."""
-    kind, inputs = _inputs_document(case.input)
+    kind, inputs = (case.labels["type"], {}) if finished_transcript_of(case) else _inputs_document(case.input)
     document: Json = {
         "item_id": case.id,
         "type": kind,
@@ -138,11 +290,12 @@ def unwritable(case: Case) -> Iterator[Reason]:
     once = structs.replace(case, expectations=tuple(one for one in case.expectations if one is not by_name))
     yield from foreign_expectations(once, _KINDS, "test-set")
     yield from metadata_without_place(case, (HEADER, "inputs", REFERENCE, UNKNOWN), "test-set")
-    yield from fields_without_place(case, ("profile", "tools", "recorded"), "test-set")
-    kind, _ = _inputs_document(case.input)
+    finished = finished_transcript_of(case) is not None
+    yield from fields_without_place(case, ("profile", "tools", *(() if finished else ("recorded",))), "test-set")
+    kind, _ = (case.labels["type"], {}) if finished else _inputs_document(case.input)
     if case.labels != labels_of(kind, case.labels.get("priority")):
         yield "labels", "the labels of test set items are their type and priority"
-    if isinstance(case.input, Script) and len(case.input.turns) > 1:
+    if isinstance(case.input, Script) and len(case.input.turns) > 1 and not finished:
         yield "input", "fixed turns after the first one have no place in a test set"
     if isinstance(case.input, SingleTurn) and case.input != SingleTurn(message=case.input.message):
         yield "input", "context, history and attachments have no place in a test set"
@@ -155,17 +308,13 @@ def unwritable(case: Case) -> Iterator[Reason]:
             yield "expectations", "success criteria have a text, and no id, description or weight of their own"
 
 
-_NOT_RUN = {
-    "transcript": "transcripts that exist already are graded with --responses",
-    "voice_simulation": "calls by voice cannot be made here; write it as a scenario",
-}
 _ODD = (LookupError, TypeError, ValueError, AttributeError)
 """Errors that a document of an unexpected form causes."""
 _NAMES: Json = {"type": "array", "items": TEXT, "uniqueItems": True}
 
 
 def _inputs(**needed: Json) -> Json:
-    fields = {"message": LOOSE, "persona": LOOSE, **FIELDS, "state": STATE, "tau2": STATE}
+    fields = {"message": LOOSE, "persona": LOOSE, **FIELDS, **finished_items.FIELDS, "state": STATE, "tau2": STATE}
     return {"type": "object", "required": list(needed), "properties": fields | needed}
 
 
@@ -179,7 +328,7 @@ _ENTRY: Json = {
     "required": ["item_id", "type", "inputs"],
     "properties": {
         "item_id": TEXT,
-        "type": {"type": "string", "enum": [SINGLE_TURN, SCENARIO, *_NOT_RUN]},
+        "type": {"type": "string", "enum": [SINGLE_TURN, SCENARIO, *FINISHED]},
         "name": {"type": "string"},
         "inputs": _inputs(),
         "expected": {
@@ -195,7 +344,11 @@ _ENTRY: Json = {
         "tags": {"type": "array", "items": TEXT},
         "priority": LOOSE,
     },
-    "allOf": [_when(SINGLE_TURN, _inputs(message=TEXT)), _when(SCENARIO, {**_inputs(persona=TEXT), **NEEDED})],
+    "allOf": [
+        _when(SINGLE_TURN, _inputs(message=TEXT)),
+        _when(SCENARIO, {**_inputs(persona=TEXT), **NEEDED}),
+        *(_when(kind, _inputs(messages=finished_items.MESSAGES)) for kind in FINISHED),
+    ],
 }
 _HEADER: Json = {
     "test_set_id": {"type": "string"},
@@ -285,16 +438,7 @@ def _is_plain(entry: Json) -> bool:
 
 
 def _contradictions(entry: Json, spot: Spot) -> Iterator[Problem]:
-    """What the schema cannot state: types that cannot be run, tools both wanted and forbidden, missing criteria."""
-    kind = entry.get("type")
-    if isinstance(kind, str) and kind in _NOT_RUN:
-        yield spot.below("type").problem(
-            "unsupported-type",
-            f"items of type {kind} cannot be run",
-            expected=f"{SINGLE_TURN} or {SCENARIO}",
-            found=shown(kind),
-            hint=_NOT_RUN[kind],
-        )
+    """What the schema cannot state: tools both wanted and forbidden, missing criteria."""
     required, forbidden = (_listed(entry, name) for name in ("should_use_tools", "should_not_use_tools"))
     for name in required:
         if name in forbidden:
@@ -302,7 +446,10 @@ def _contradictions(entry: Json, spot: Spot) -> Iterator[Problem]:
             yield spot.below("expected", "should_not_use_tools").problem(
                 "contradiction", message, expected="each tool in one of the two lists", found=shown(name)
             )
-    if not _listed(entry, "success_criteria"):
+    expected = entry.get("expected")
+    reference = expected.get(REFERENCE) if isinstance(expected, dict) else None
+    of_adk = isinstance(reference, dict) and reference.get(CRITERIA)
+    if not _listed(entry, "success_criteria") and not of_adk:
         message = "there are no success criteria: nothing decides whether this passes, unless a rubric does"
         yield spot.below("expected", "success_criteria").warning("no-criteria", message)
 
@@ -315,10 +462,13 @@ def _listed(entry: Json, name: str) -> list[Any]:
 
 def _case(entry: Json, header: Json, unknown: Json) -> Case:
     inputs = entry["inputs"]
-    single = entry["type"] == SINGLE_TURN
-    used = ("message",) if single else USED
+    kind = entry["type"]
+    used = () if kind in FINISHED else ("message",) if kind == SINGLE_TURN else USED
     unused = {key: value for key, value in inputs.items() if key not in used and value is not None}
-    state = unused.pop("state", {})
+    recorded = None
+    if kind in FINISHED:
+        recorded = finished_transcript(inputs["messages"], inputs.get("tool_calls") or (), inputs.get("state"))
+    state = {} if recorded else unused.pop("state", {})
     metadata: Json = {HEADER: header} if header else {}
     if unused:
         metadata["inputs"] = unused
@@ -332,14 +482,21 @@ def _case(entry: Json, header: Json, unknown: Json) -> Case:
     return Case(
         id=entry["item_id"],
         name=entry.get("name", ""),
-        input=SingleTurn(message=inputs["message"]) if single else scenario_of(inputs),
+        input=_input(kind, inputs),
         expectations=(*_expectations(expected), *reference.expectations),
         world=World.TEST_SET,
         tags=tuple(entry.get("tags", ())),
         labels=labels_of(entry["type"], entry.get("priority")),
         metadata=metadata,
         state=state,
+        recorded=recorded,
     )
+
+
+def _input(kind: str, inputs: Json) -> Input:
+    if kind in FINISHED:
+        return finished_script(inputs)
+    return SingleTurn(message=inputs["message"]) if kind == SINGLE_TURN else scenario_of(inputs)
 
 
 def _expectations(expected: Json) -> Iterator[Expectation]:

@@ -98,6 +98,13 @@ def write_binary(path: Path, write: Callable[[BinaryIO], object]) -> None:
         write(file)
 
 
+def check_place(path: Path) -> None:
+    """InputError where a file would take the place of something else: a folder, a device, a pipe."""
+    if path.exists() and not path.is_file():
+        what = "it is a folder" if path.is_dir() else "it is a device, a pipe or a socket, not a file"
+        raise InputError(f"cannot write {path}: {what}")
+
+
 class AtomicFile:
     """A temporary file beside the real one. It takes the real one's place on success and is deleted on failure."""
 
@@ -106,6 +113,7 @@ class AtomicFile:
         self._unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
 
     def __enter__(self) -> Path:
+        check_place(self._path)
         return self._unfinished
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
@@ -198,9 +206,7 @@ class SharedMetadata:
             message = f"case {other.id!r} comes from another file than the first one: their `{self._key}` differ"
             field, hint = f"metadata.{self._key}", "write one file for each, or make them equal"
             path = str(self._path)
-            raise DatasetInvalid(
-                path, [Problem(code="not-writable", message=message, file=path, field=field, hint=hint)]
-            )
+            raise DatasetInvalid(path, [Spot(path, None, field).problem("not-writable", message, hint=hint)])
 
 
 def raise_problems(findings: Iterable[Case | Problem], path: Path) -> None:

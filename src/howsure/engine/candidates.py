@@ -12,9 +12,9 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.errors import BudgetReached, CaseFailure, GraderFailed, UnknownName, boundary
+from howsure.errors import NUL, BudgetReached, CaseFailure, GraderFailed, UnknownName, boundary, message_of
 from howsure.graders.base import Grader
-from howsure.model.case import Case, World
+from howsure.model.case import UNCHECKED, Case, World
 from howsure.model.expectation import (
     Contract,
     Criteria,
@@ -25,6 +25,7 @@ from howsure.model.expectation import (
     WeightedCriteria,
 )
 from howsure.model.flag import Flag
+from howsure.model.plain_values import escaped_flag, plain_copy
 from howsure.model.result import Failure, Result
 from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
@@ -35,6 +36,9 @@ from howsure.users.base import UserSimulator
 from howsure.users.scripts import ScriptedUsers
 
 NOT_CHECKED, CONTRACT_NOT_CHECKED = "not_checked", "contract_not_checked"
+GRADES = list[Grade]
+UNREAD = "the judge's reply cannot be read"
+"""What the flag of a grade without a value says."""
 Kind = type[Expectation]
 CHECKED_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Expectation) if kind is not Qualities)
 """All but the names of the evals to run, which say nothing about the answer."""
@@ -105,13 +109,9 @@ class GraderSelection:
         self._graders = tuple(graders)
         self._by_kind: dict[tuple[object, ...], tuple[Sequence[Grader], Sequence[FieldCheck]]] = {}
 
-    def select(self, case: Case) -> Sequence[Grader]:
-        """The graders that want the case, in their order."""
-        return self.choose(case)[0]
-
     def choose(self, case: Case, *, spans: bool = False) -> tuple[Sequence[Grader], Sequence[FieldCheck]]:
-        """The graders that want the case, and what it expects that none of them checks. `spans`: the conversation has
-        spans, which graders with `measures_spans` measure."""
+        """The graders that want the case, in their order, and what it expects that none of them checks. `spans`: the
+        conversation has spans, which graders with `measures_spans` measure."""
         kind = kind_of_case(case)
         known = self._by_kind.get(kind)
         if known is None:
@@ -150,12 +150,14 @@ class TimeLimits(Struct, frozen=True, kw_only=True):
 class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
     """One candidate in one repeat: the target, who plays the user, and who grades. Every case is tried with every one.
     `replays`: how often a conversation that the simulated user spoiled is played again. `stopwatch`: a clock, in
-    seconds. `case_flags`: what is to be said of a case itself, such as a document that nobody could read."""
+    seconds. `case_flags`: what is to be said of a case itself, such as a document that nobody could read. `prompt`: the
+    prompt with which a case is asked that has several."""
 
     target: Target
     graders: Sequence[Grader]
     users: UserSimulator = ScriptedUsers()
     candidate: str = ""
+    prompt: str = ""
     repeat: int = 1
     limits: TimeLimits = TimeLimits()
     replays: int = 0
@@ -180,13 +182,18 @@ class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
         decision: Decision,
         transcript: Transcript | None = None,
         failures: tuple[Failure, ...] = (),
-        unchecked: Sequence[FieldCheck] = (),
+        grading: Grading | None = None,
     ) -> Result:
         """The result, with the flags of what the target and the graders noticed, and of what nobody checked."""
         noticed = (*self.case_flags(case), *(transcript.flags if transcript else ()))
-        flagged = (each for each in decision.grades if isinstance(each, Score) and each.flag)
-        graded = (Flag(score.flag, score.reason) for score in flagged)
-        not_checked = (check.flag for check in unchecked)
+        flagged = (each for each in decision.grades if each.flag)
+        graded = (
+            Flag(each.flag, each.reason if isinstance(each, Score) else f"{each.name}: {UNREAD}") for each in flagged
+        )
+        grading = grading or Grading()
+        foreign = case.metadata.get(UNCHECKED)
+        not_checked = [check.flag for check in grading.unchecked]
+        not_checked += [Flag(NOT_CHECKED, str(each)) for each in foreign] if isinstance(foreign, list) else []
         return Result(
             case=case,
             verdict=decision.verdict,
@@ -196,7 +203,7 @@ class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
             repeat=self.repeat,
             transcript=transcript,
             failures=failures,
-            flags=tuple(dict.fromkeys((*noticed, *graded, *not_checked))),
+            flags=tuple(dict.fromkeys((*noticed, *graded, *not_checked, *grading.flags))),
         )
 
 
@@ -230,6 +237,15 @@ class Grading(Struct, frozen=True):
     grades: tuple[Grade, ...] = ()
     failures: tuple[Failure, ...] = ()
     unchecked: Sequence[FieldCheck] = ()
+    flags: tuple[Flag, ...] = ()
+
+
+def _check_names(grades: Iterable[Grade]) -> None:
+    """A score is found by its name and by the id and scope of its part, so these must be text that can be stored."""
+    for each in grades:
+        names = (each.name, each.part.id, each.part.scope) if each.part else (each.name,)
+        if "\0" in "".join(names):
+            raise ValueError(f"{NUL} stands in the name of a score, or in the id or scope of its part: {names}")
 
 
 async def grade(case: Case, transcript: Transcript, candidate: CandidateRepeat, *, broken: bool = False) -> Grading:
@@ -237,20 +253,24 @@ async def grade(case: Case, transcript: Transcript, candidate: CandidateRepeat, 
     Only a reached budget is raised."""
     grades: list[Grade] = []
     failures: list[Failure] = []
+    flags: list[Flag] = []
     try:
         graders, unchecked = candidate.selection.choose(case, spans=bool(transcript.spans))
     except CaseFailure as failure:
-        unknown = Unscored(name="graders", why=UnscoredReason.ERROR, reason=str(failure))
+        unknown = Unscored(name="graders", why=UnscoredReason.ERROR, reason=message_of(failure))
         return Grading((unknown,), (Failure.of(failure),))
     for grader in graders:
         if broken and not getattr(grader, "measures_spans", False):
             continue
         try:
             with boundary(GraderFailed, f"grader {grader.name!r}"):
-                grades += await grader.grade(case, transcript)
+                given, escaped = plain_copy(list(await grader.grade(case, transcript)), GRADES)
+                _check_names(given)
+                grades += given
+                flags += [escaped_flag(f"the grades of {grader.name}")] * escaped
         except BudgetReached:
             raise
         except CaseFailure as failure:
             failures.append(Failure.of(failure))
-            grades.append(Unscored(name=grader.name, why=UnscoredReason.ERROR, reason=str(failure)))
-    return Grading(tuple(grades), tuple(failures), unchecked)
+            grades.append(Unscored(name=grader.name, why=UnscoredReason.ERROR, reason=message_of(failure)))
+    return Grading(tuple(grades), tuple(failures), unchecked, tuple(flags))

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from howsure.engine.candidates import CandidateRepeat
-from howsure.errors import BudgetReached, CaseFailure, SimulatorFailed, TargetFailed, TargetTimedOut, boundary
-from howsure.model.case import Case, Scenario
+from howsure.errors import (
+    BudgetReached,
+    CaseFailure,
+    NotRecorded,
+    SimulatorFailed,
+    TargetFailed,
+    TargetTimedOut,
+    boundary,
+)
+from howsure.model.case import Case, Scenario, finished_transcript_of
+from howsure.model.flag import Flag
+from howsure.model.plain_values import escaped_flag, plain_copy
 from howsure.model.simulation import Ending, Simulation, UserMistake
 from howsure.model.transcript import Message, Role, Transcript, Usage
 from howsure.targets.base import Closing, FinishedSession, Reply, Session
+from howsure.targets.recordings import failure_of
 from howsure.targets.turns import sum_usage
+from howsure.users.attribution import find_mistakes
 from howsure.users.base import User, UserExit, UserMessage, UserMove
-from howsure.users.fidelity import find_mistakes
 
 
 def assemble_transcript(replies: Sequence[tuple[str, Reply]], closing: Closing) -> Transcript:
@@ -35,6 +47,7 @@ def assemble_transcript(replies: Sequence[tuple[str, Reply]], closing: Closing) 
         usage=total_usage(reply.usage for _, reply in replies),
         flags=tuple(dict.fromkeys(flag for _, reply in replies for flag in reply.flags)),
         sent=next((reply.sent for _, reply in replies if reply.sent), None),
+        metadata={"artifacts": closing.artifacts} if closing.artifacts else {},
     )
 
 
@@ -99,11 +112,13 @@ async def _converse_once(case: Case, candidate: CandidateRepeat, attempt: int) -
     try:
         session = await _in_time(_open(case, candidate), limits.turn_seconds, candidate, "no session was opened")
         if isinstance(session, FinishedSession):
-            return Conversation(session.transcript, TargetFailed(session.failure) if session.failure else None)
+            return Conversation(
+                session.transcript, failure_of(session.kind, session.failure) if session.failure else None
+            )
         ongoing = OngoingConversation(case, candidate)
         playing = ongoing.play(session, attempt)
         await _in_time(playing, limits.case_seconds, candidate, "the conversation was not over")
-    except BudgetReached:
+    except (BudgetReached, NotRecorded):
         raise
     except CaseFailure as failure:
         return Conversation(ongoing.transcript() if ongoing and ongoing.replies else None, failure)
@@ -111,8 +126,15 @@ async def _converse_once(case: Case, candidate: CandidateRepeat, attempt: int) -
 
 
 async def _open(case: Case, candidate: CandidateRepeat) -> Session | FinishedSession:
+    if (recorded := finished_transcript_of(case)) is not None:
+        return FinishedSession(recorded)
     with boundary(TargetFailed, candidate.target_name):
-        return await candidate.target.open(case)
+        session = await candidate.target.open(case)
+        if isinstance(session, FinishedSession) and session.transcript is not case.recorded:
+            finished, escaped = plain_copy(session, FinishedSession)
+            flags = (*finished.transcript.flags, escaped_flag("the conversation"))
+            return replace(finished, transcript=replace(finished.transcript, flags=flags)) if escaped else finished
+        return session
 
 
 async def _in_time(work: Coroutine[Any, Any, T], seconds: float | None, candidate: CandidateRepeat, late: str) -> T:
@@ -136,13 +158,15 @@ class OngoingConversation:
         self._candidate = candidate
         self._messages: list[Message] = []
         self._exit: UserExit | None = None
+        self._escaped: list[Flag] = []
         self.took_ms: float | None = 0.0
 
     async def play(self, session: Session, attempt: int) -> None:
         """Turn by turn, until the user leaves; the session is closed whatever happens."""
         left = False
         try:
-            user = self._user(attempt)
+            with boundary(SimulatorFailed, self._candidate.user_name):
+                user = self._candidate.users.open(self._case, attempt)
             while isinstance(move := await self._next(user), UserMessage):
                 await self._turn(session, move.text)
             self._exit, left = move, True
@@ -150,17 +174,14 @@ class OngoingConversation:
             if not left:
                 await self._close_quietly(session)
         with boundary(TargetFailed, f"{self._candidate.target_name}, closing"):
-            self._closing = await session.close()
-
-    def _user(self, attempt: int) -> User:
-        with boundary(SimulatorFailed, self._candidate.user_name):
-            return self._candidate.users.open(self._case, attempt)
+            self._closing = self._plain(await session.close(), Closing, "the end")
 
     async def _next(self, user: User) -> UserMove:
         with boundary(SimulatorFailed, self._candidate.user_name):
             move = await user.next(self._messages)
             if not isinstance(move, UserMessage | UserExit):
                 raise TypeError(f"expected `UserMessage` or `UserExit`, found {move!r}")
+            move = self._plain(move, type(move), f"the user's move {len(self.replies) + 1}")
         scenario = self._case.input
         if isinstance(move, UserMessage) and isinstance(scenario, Scenario) and len(self.replies) >= scenario.max_turns:
             return UserExit(Ending.TURN_LIMIT, f"the user has spoken {scenario.max_turns} times")
@@ -183,18 +204,24 @@ class OngoingConversation:
             reply = await session.send(text)
             if not isinstance(reply, Reply):
                 raise TypeError(f"`send` must give a Reply, and gave {type(reply).__name__}")
-            return reply
+            return self._plain(reply, Reply, f"reply {len(self.replies) + 1}")
 
     async def _close_quietly(self, session: Session) -> None:
         """The first failure is the one to report; closing after it must not hide it, nor hold it up."""
-        try:
-            with boundary(TargetFailed, "close"):
-                self._closing = await _in_time(session.close(), CLOSING_SECONDS, self._candidate, "it was not closed")
-        except CaseFailure:
-            return
+        with suppress(CaseFailure), boundary(TargetFailed, "close"):
+            closing = await _in_time(session.close(), CLOSING_SECONDS, self._candidate, "it was not closed")
+            self._closing = self._plain(closing, Closing, "the end")
+
+    def _plain(self, value: T, kind: type[T], where: str) -> T:
+        """The value as it can be stored; from here on nobody sees another."""
+        value, escaped = plain_copy(value, kind)
+        self._escaped += [escaped_flag(where)] * escaped
+        return value
 
     def transcript(self) -> Transcript:
         transcript = assemble_transcript(self.replies, self._closing)
+        if self._escaped:
+            transcript = replace(transcript, flags=(*transcript.flags, *self._escaped))
         scenario, exit = self._case.input, self._exit
         if not isinstance(scenario, Scenario) or exit is None:
             return transcript

@@ -5,17 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from time import perf_counter
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.engine.attempt import attempt
 from howsure.engine.candidates import CandidateRepeat, Rules
+from howsure.errors import CaseStopped, ComputeTimeout, in_attempt
 from howsure.model.case import Case, Scenario
-from howsure.model.result import Result
+from howsure.model.result import Failure, Result
+from howsure.model.verdict import Decision, Verdict
 from howsure.users.attribution import find_fault
 
 Clock = Callable[[], datetime]
+Mark = Callable[[int, int | None], object]
+"""Is told which attempt a worker of this process begins, by the worker's number; None: it has ended that one."""
+Hear = Callable[[Result], object]
+"""Is told of each Result at once, before the next attempt is taken."""
 
 WAITING_RESULTS = 2_000
 """Results that may wait to be saved before the workers pause: memory stays bounded when the store is slow."""
@@ -30,28 +37,38 @@ class Attempt(Struct, frozen=True):
 
 
 def attempts_left(
-    cases: Iterable[Case], candidates: Sequence[CandidateRepeat], done: Collection[int] = ()
+    cases: Iterable[Case],
+    candidates: Sequence[CandidateRepeat],
+    done: Collection[int] = (),
+    only: Collection[int] | None = None,
 ) -> Iterator[Attempt]:
-    """Every attempt of the run that is not done yet, in order."""
+    """Every attempt of the run that is not done yet, in order; with `only`, those of them at these positions."""
     position = 0
     for case in cases:
         for candidate in candidates:
-            if position not in done:
+            if position not in done and (only is None or position in only):
                 yield Attempt(position, case, candidate)
             position += 1
 
 
-class Outbox:
-    """Where workers leave Results and the caller takes them; workers wait when too many lie there."""
+def hear_nothing(result: Result) -> None:
+    """Nobody listens."""
 
-    def __init__(self, limit: int = WAITING_RESULTS) -> None:
+
+class Outbox:
+    """Where workers leave Results and the caller takes them; workers wait when too many lie there. `hear` is told of
+    each at once."""
+
+    def __init__(self, limit: int = WAITING_RESULTS, hear: Hear = hear_nothing) -> None:
         self._limit = limit
+        self._hear = hear
         self._results: list[Result] = []
         self._arrived = asyncio.Event()
         self._room = asyncio.Event()
         self._closed = False
 
     async def put(self, result: Result) -> None:
+        self._hear(result)
         self._results.append(result)
         self._arrived.set()
         if len(self._results) >= self._limit:
@@ -72,13 +89,31 @@ class Outbox:
         return taken
 
 
+def mark_nothing(slot: int, position: int | None) -> None:
+    """Nobody needs to know."""
+
+
 async def run_attempts(
-    attempts: Iterator[Attempt], rules: Rules, *, concurrency: int, clock: Clock
+    attempts: Iterator[Attempt],
+    rules: Rules,
+    *,
+    concurrency: int,
+    clock: Clock,
+    mark: Mark = mark_nothing,
+    hear: Hear = hear_nothing,
 ) -> AsyncGenerator[list[Result]]:
-    """Results in the order they finish, in batches: as many as are ready whenever the caller is."""
-    outbox = Outbox()
-    working = asyncio.create_task(_work(attempts, rules, outbox, concurrency, clock))
-    working.add_done_callback(lambda _: outbox.close())
+    """Results in the order they finish, in batches: as many as are ready whenever the caller is. `clock` says when an
+    attempt began; how long it took is measured by a clock that is never set. `hear` is told of each Result at once,
+    before its worker takes the next attempt."""
+    outbox = Outbox(hear=hear)
+    working = asyncio.create_task(_work(attempts, rules, outbox, concurrency, clock, mark))
+
+    def end(_: object) -> None:
+        outbox.close()
+        # Looked at here, so that asyncio does not report it when nobody is left to do so.
+        working.cancelled() or working.exception()
+
+    working.add_done_callback(end)
     try:
         while batch := await outbox.take():
             yield batch
@@ -89,12 +124,20 @@ async def run_attempts(
         raise _first(error)
 
 
-async def _work(attempts: Iterator[Attempt], rules: Rules, outbox: Outbox, concurrency: int, clock: Clock) -> None:
-    async def worker() -> None:
+async def _work(
+    attempts: Iterator[Attempt], rules: Rules, outbox: Outbox, concurrency: int, clock: Clock, mark: Mark
+) -> None:
+    async def worker(slot: int) -> None:
         for next_ in attempts:
-            started = clock()
-            result = await attempt(next_.case, next_.candidate, rules)
-            took = (clock() - started).total_seconds() * 1000
+            mark(slot, next_.position)
+            started, began = clock(), perf_counter()
+            result = await _attempt(next_, rules)
+            took = (perf_counter() - began) * 1000
+            said = result.transcript
+            if said is not None and (said.spans or said.duration_ms):
+                # A replay is over at once; the agent took its time when it was recorded.
+                took = max(took, said.agent_ms or 0.0)
+            mark(slot, None)
             result = replace(result, position=next_.position, created_at=started, duration_ms=took)
             if isinstance(next_.case.input, Scenario):
                 # Who is answerable, where a simulated conversation did not pass.
@@ -103,8 +146,26 @@ async def _work(attempts: Iterator[Attempt], rules: Rules, outbox: Outbox, concu
             await outbox.put(result)
 
     async with asyncio.TaskGroup() as group:
-        for _ in range(max(1, concurrency)):
-            group.create_task(worker())
+        for slot in range(max(1, concurrency)):
+            group.create_task(worker(slot))
+
+
+async def _attempt(next_: Attempt, rules: Rules) -> Result:
+    within = in_attempt.set(True)
+    try:
+        return await attempt(next_.case, next_.candidate, rules)
+    except ComputeTimeout as timeout:
+        return stopped_result(next_, str(timeout))
+    finally:
+        in_attempt.reset(within)
+
+
+def stopped_result(attempt: Attempt, reason: str) -> Result:
+    """The result of an attempt that was stopped from outside."""
+    reason = f"the case was stopped: {reason}"
+    decision = Decision(verdict=Verdict.ERRORED, reasons=(reason,), grades=())
+    result = attempt.candidate.result(attempt.case, decision, failures=(Failure.of(CaseStopped(reason)),))
+    return replace(result, position=attempt.position)
 
 
 def _first(error: BaseException) -> BaseException:

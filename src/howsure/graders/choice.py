@@ -21,13 +21,13 @@ from howsure.graders.choice_options import (
     ChoiceReading,
     ChosenOptions,
     UnclearChoice,
+    choice_phrase,
 )
 from howsure.graders.choice_statements import is_json_object, read_json, read_statements
-from howsure.graders.expectations import expects, grade_each
+from howsure.graders.expectations import ExpectationGrader
 from howsure.matching.text import words
-from howsure.model.case import Case
 from howsure.model.expectation import Choice, CorrectChoice
-from howsure.model.score import UNIT, Grade, Score
+from howsure.model.score import Score
 from howsure.model.transcript import Transcript
 
 _MOST_ANSWER_SHOWN = 500
@@ -46,10 +46,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u20
 _STRUCK = re.compile(r"~~[^~\n]+~~")
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _BOLD = re.compile(r"\*\*(?P<inside>[^*\n]+)\*\*|__(?P<under>[^_\n]+)__")
-_SENTENCE = re.compile(
-    r"\.\s+(?:If|The|This|That|These|Because|Since|As|It|He|She|They|We|In|Under|There|While|Although|Here|Yes|No|Not|When"
-    r"|Where|For|To|By|On|Der|Die|Das|Dies|Weil|Da|Denn|Es|Er|Sie|Im|Nach|Le|La|Les|Il|Elle|Parce|Car|El|Porque|Poiché)\b"
-)
+_SENTENCE = choice_phrase("sentence")
 
 
 def read_choice(answer: str, choices: Sequence[Choice]) -> ChoiceReading | None:
@@ -200,26 +197,20 @@ _WEAK_SIGNS: tuple[Callable[[str, ChoiceOptions], ChoiceReading | None], ...] = 
 """Not tried on a JSON object: its first key would count as the beginning of the answer."""
 
 
-class ChoiceGrader:
+class ChoiceGrader(ExpectationGrader[CorrectChoice]):
     """An answer whose choice is unclear is wrong, like an empty one. Its flag says in what way: it names no choice,
     several, or contradicts itself."""
 
     name = "choice"
-    scale = UNIT
     only_with = (CorrectChoice,)
 
-    def wants(self, case: Case) -> bool:
-        return expects(case, CorrectChoice)
-
-    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        return grade_each(case, CorrectChoice, lambda question: self._grade_question(question, transcript.answer))
-
-    def _grade_question(self, question: CorrectChoice, answer: str) -> Score:
-        reading = read_choice(answer, question.choices)
+    def grade_one(self, expected: CorrectChoice, transcript: Transcript) -> Score:
+        answer = transcript.answer
+        reading = read_choice(answer, expected.choices)
         chosen = list(reading.ids) if isinstance(reading, ChosenOptions) else []
-        right = isinstance(reading, ChosenOptions) and set(chosen) == set(question.correct)
+        right = isinstance(reading, ChosenOptions) and set(chosen) == set(expected.correct)
         flag = "" if chosen else NO_CHOICE
-        details: dict[str, Any] = {"chosen": chosen, "correct": list(question.correct)}
+        details: dict[str, Any] = {"chosen": chosen, "correct": list(expected.correct)}
         if isinstance(reading, UnclearChoice):
             reason, flag = reading.reason, reading.kind
             details["answer"] = answer[:_MOST_ANSWER_SHOWN]
@@ -227,6 +218,6 @@ class ChoiceGrader:
             reason = "the answer is empty"
         else:
             named = " and ".join(chosen) or "nothing"
-            correct = "which is correct" if right else f"correct is {' and '.join(question.correct)}"
+            correct = "which is correct" if right else f"correct is {' and '.join(expected.correct)}"
             reason = f"chose {named}{',' if right else ';'} {correct}"
         return Score(name=self.name, value=float(right), pass_mark=1.0, reason=reason, flag=flag, details=details)

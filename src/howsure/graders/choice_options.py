@@ -1,8 +1,6 @@
 """The options of one question, and how a short expression names some of them: "B", "(c)", "A and C", "B. its text",
-"its text". Finding the expression in a long answer is in choice_statements.py.
-
-The first part is data: the words around a choice ("answer", "is", "or", "because", "wrong" …) in the languages that
-models answer in. Text is normalized to NFKC before it meets these patterns."""
+"its text". Finding the expression in a long answer is in choice_statements.py. The words around a choice, in the
+languages that models answer in, are in data/phrases.txt."""
 
 from __future__ import annotations
 
@@ -12,125 +10,34 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from howsure.judges.offline.lexicon import phrase_text, word_set
 from howsure.matching.text import words
 from howsure.model.expectation import Choice
 
-_ANSWER_WORDS = (
-    r"answers?(?:\(s\))?|ans(?:\.(?=\s))?|solution|response|selection|(?:final|my) verdict",
-    r"antwort(?:en)?|lösung(?:en)?|antwoord(?:en)?|svar(?:et)?|vastaus|válasz",
-    r"réponses?|reponses?|respuestas?|rispost[ae]|respostas?|răspuns(?:ul)?|raspuns(?:ul)?",
-    r"odpowied(?:ź|zi|z)|odpověď|odpoveď|odgovor|ответы?|відповідь|отговор(?:ът)?|απάντηση",
-    r"cevap|yanıt|jawaban|đáp án|câu trả lời|gabarito",
-)
-_OPTION_WORDS = (
-    r"options?|choices?|letters?|alternatives?|selections?|picks?",
-    r"buchstabe|alternative|variante|optie|keuze|lettre|choix|proposition|opción|opcion|letra|alternativa",
-    r"opzione|lettera|scelta|opção|opcao|opcja|litera|вариант|вариант ответа|選択肢|选项",
-)
-_RIGHT = (
-    r"correct|right|best|better|proper|chosen|selected|true|most accurate|most appropriate",
-    r"richtige?n?|korrekte?n?|beste|juiste|correcte|goede|rätt|bonnes?|justes?|exactes?",
-    r"correct[ao]s?|corrett[ae]|corretas?|esatt[ae]|giust[ae]|poprawn[aey]|prawidłow[aey]|правильн(?:ый|ая|о)|верн(?:ый|ая|о)",
-)
+_PACKAGE = "howsure.graders"
 
-RIGHT = "(?:" + "|".join(_RIGHT) + ")"
-OPTION = "(?:" + "|".join((*_OPTION_WORDS, *_ANSWER_WORDS)) + ")"
-"""May stand right before an id: "option B", "Antwort B"."""
 
-_LATIN_WORD = rf"(?<!\w)(?:{'|'.join(_ANSWER_WORDS)})(?!\w)"
-_CALLED = "|".join((*_OPTION_WORDS, "statement", "response"))
-_RIGHT_OPTION = rf"(?<!\w)(?:my|final|{'|'.join(_RIGHT)})\s+(?:{_CALLED})(?!\w)"
-_RIGHT_ALONE = (
-    r"(?<!\w)(?:richtig|korrekt|correct|correcto|correcta|correta|juste|corretto|corretta|juist|poprawna|верно)"
-    r"(?=\s*[:=]|\s+(?:ist|sind|est|es|è|é|is)\s)"
-)
-_EASTERN_WORD = r"正确答案|正确选项|答案|答え|正解|回答|解答|정답|답|الإجابة|الجواب|תשובה|उत्तर|答"
-WORD = f"(?:{_LATIN_WORD}|{_RIGHT_OPTION}|{_RIGHT_ALONE}|{_EASTERN_WORD})"
+def choice_phrase(name: str) -> re.Pattern[str]:
+    """A pattern of words around a choice, by its name in data/phrases.txt."""
+    return re.compile(phrase_text(_PACKAGE, name))
 
-FINAL = r"(?:final|endgültige|finale|definitive|définitive|final|finale|definitieve|ostateczna|最终|最終|최종)"
-WRONG_BEFORE = r"(?:wrong|incorrect|false|falsche?n?|mauvaise|fausse|incorrecta|sbagliata|errada|foute?|błędna)"
-MIDDLE = (
-    r"(?:\s+(?:to|for|of|auf|zu|zur|à|a|alla|à la|op|na)\s+(?:the|this|your|die|diese|der|la|cette|esta|questa|de|to)?"
-    r"\s*(?:question|frage|pregunta|domanda|pergunta|vraag|pytanie|problem|case)(?:\s+\d+)?"
-    r"|\s+(?:corrett[ae]|correctas?|corretas?|correctes?|exactas?|exactes?|esatt[ae]|giust[ae]|justes?|certas?|đúng)|\s+here|\s+(?:choice|option|letter)s?|\s+\(s\)|\s*\([^()\n]{0,20}\))?"
-)
-_COPULAS = (
-    r"is|are|was|would be|should be|must be|will be|has to be|ist|sind|lautet|lauten|wäre|est|sont|serait|es|son|sería"
-    r"|è|sono|sarebbe|é|são|seria|zijn|luidt|jest|brzmi|to|je|är|er|este|esta|on|là"
-)
-_EASTERN_COPULAS = r"\s*(?:是|为|は|が|은|는|هو|هي)"
-_IS = rf"(?:\s+(?:{_COPULAS})(?!\w)|{_EASTERN_COPULAS})"
-LINK = rf"(?:{_IS}?\s*(?:[:=]|[-–—=]>|→|[-–—](?=\s))|{_IS})"
 
-LEAD = (
-    r"(?:(?:clearly|therefore|thus|definitely|most likely|probably|likely|hence|indeed|simply|actually|still|obviously"
-    r"|both|either|only|again|the|die|la|le|el|il|eindeutig|daher|somit|wohl|donc|clairement"
-    r"|a(?=\s+(?:letra|alternativa|opção|resposta)\s))\s+)*"
+_LETTER, _OPENERS, _CLOSERS, _OPTION = (
+    phrase_text(_PACKAGE, name) for name in ("letter", "openers", "closers", "option")
 )
-FURTHER = r"(?:also|auch|aussi|también|anche|também|ook|również)\s"
-"""After "the answer is": the answer adds a choice to an earlier one."""
-
 AND = ("and", "und", "et", "y", "e", "ed", "en", "i", "oraz", "og", "och", "ve", "и", "和", "及", "と", "as well as")
 OR = ("or", "oder", "ou", "o", "of", "lub", "eller", "veya", "или", "或", "または")
-
-REASON = (
-    r"because|since|given|due|and|but|weil|denn|und|aber|wegen|parce|puisque|et|mais|porque|pues|pero"
-    r"|perché|poiché|pois|omdat|maar|ponieważ|bo|gdyż|ale|потому"
-)
-"""May follow "B is right" if B is a choice ("B is right that …" is about a person)."""
-
-BECAUSE = rf"{REASON}|rather|not|instead|only|if"
-"""May follow a single letter that is also a word ("A because …", but not "A contract …")."""
-
-_NOT = "not|n't|never|nicht|pas|niet|nie"
-_WRONG = (
-    "wrong|incorrect|false|falsch|unrichtig|faux|fausse|incorrecte|incorrecta|incorrecto|falsa|falso|errata|sbagliata"
-    "|errada|fout|onjuist|błędna|nieprawidłowa|неверно|неправильно"
-)
-_OUT = "out|excluded|eliminated|ruled out|impossible|implausible|unlikely|invalid|ausgeschlossen|unmöglich|exclue?"
-NEGATED = (
-    r"(?:(?:is|are|was|would be|can|could|ist|sind|kann|est|sont|es|son|è|é|jest)\s+"
-    rf"(?:(?:clearly|also|therefore|definitely|obviously|eindeutig)\s+)?(?:{_NOT}|{_WRONG}|{_OUT})"
-    rf"|{_WRONG}|not (?:correct|right|true|valid)|cannot|isn't|aren't|can't|couldn't|wasn't"
-    r"|n'est pas|no es|non è|não é)(?!\w)"
-)
-"""Right after an id: the answer rules the option out."""
-
-CORRECTION = (
-    r"(?<!\w)(?:wait|actually|correction|on second thought|on reflection|hmm|scratch that|i was wrong|oops|moment mal"
-    r"|doch|attendez|espera|aspetta)(?!\w)|(?:\.\.\.|,|[–—-])\s*no\s*[,:–—]"
-)
-CONDITION = "if|unless|wenn|falls|sofern|si|se|jeśli|если|若|如果"
-CHOOSING = (
-    r"(?<!\w)(?:(?:I|we)(?:'d|'ll| would| will| must| have to| am going to| therefore)?\s+"
-    r"(?:choose|chose|select|selected|pick|picked|go with|opt for|vote for|answer|prefer)"
-    r"|ich (?:wähle|nehme)|wähle ich|je (?:choisis|sélectionne)|(?:yo )?(?:elijo|selecciono|escojo)|scelgo|escolho"
-    r"|ik kies|wybieram|я выбираю)(?!\w)|我?(?:选择|选)(?!项)\s*[:]?"
-)
-_JSON_KEYS = (
+JSON_KEYS = word_set(
     "finalanswer answer answers correctanswer correctanswers correctchoice correctchoices correctchoiceid "
     "correctchoiceids selectedchoice selectedanswer selectedoption selected choice choices choiceid choiceids "
     "option letter answerletter answerchoice answeroption answerid selectedanswers antwort réponse respuesta "
     "risposta resposta antwoord odpowiedź"
 )
-JSON_KEYS = frozenset(_JSON_KEYS.split())
-_FILLER = (
+FILLER = word_set(
     "so its it is definitely clearly probably i id i'd say think go with the option choice answer letter must be would "
     "should therefore thus hence ok okay sure yes it's that's that"
 )
-FILLER = frozenset(_FILLER.split())
 WORDLIKE = frozenset("aieyouàèéóиавскуояо")
-
-
-# Python's \w includes Chinese and Korean characters, which may touch an id ("答案是B").
-LETTER = r"0-9A-Za-z_\u00C0-\u024F\u0370-\u03FF\u0400-\u052F"
-# All quantifiers are possessive: a long run of stars or spaces is read once, not once for each way to split it.
-OPENERS = (
-    r"[\s*_`\"'“”‘’„«»\[({<$#>|~•→⇒=]*+(?>(?:[-–—]+[>\s]\s*+)?)"
-    r"(?>(?:\\(?:text|mathrm|mathbf|textbf|boxed)\{|\\[(\[])?)[\s*_`\"'“(]*+"
-)
-# An atomic group and not a possessive one: before Python 3.11.5 a possessive group matches what it should not.
-CLOSERS = r"(?>(?:[*_`\"”“»)\]}>$|~]|['’](?![^\W\d_]))*)"
 
 
 class IdPatterns(Struct, frozen=True):
@@ -151,7 +58,7 @@ def id_patterns(ids: tuple[str, ...]) -> IdPatterns:
     known = {fold: each for fold, each in zip(folded, ids, strict=True) if folded.count(fold) == 1}
     return IdPatterns(
         # An id that touches no other letter, and after it whatever closes a quotation, emphasis or bracket.
-        pattern=re.compile(rf"(?<![{LETTER}])(?P<id>{either})(?![{LETTER}]){CLOSERS}", re.IGNORECASE),
+        pattern=re.compile(rf"(?<![{_LETTER}])(?P<id>{either})(?![{_LETTER}]){_CLOSERS}", re.IGNORECASE),
         separator=_separator_pattern(ids),
         known=known | {each: each for each in ids},
         one_sign_each=all(len(each) == 1 and each.isascii() and each.isalnum() for each in ids),
@@ -164,7 +71,7 @@ def _separator_pattern(ids: tuple[str, ...]) -> re.Pattern[str]:
     ands, ors = ("|".join(re.escape(word) for word in kind if word not in taken) for kind in (AND, OR))
     return re.compile(
         rf"\s*+(?:[,;]?+\s*+(?P<or>(?:{ors})(?!\w)|/)|[,;&+、]\s*+(?>(?:(?:{ands})(?!\w))?)|(?:{ands})(?!\w)|(?<=[)\]])(?=[(\[]))\s*+"
-        rf"(?>(?:{OPTION}\s++)?){OPENERS}",
+        rf"(?>(?:{_OPTION}\s++)?){_OPENERS}",
         re.IGNORECASE,
     )
 
@@ -194,24 +101,16 @@ ChoiceReading = ChosenOptions | UnclearChoice
 _CLAUSE_END = re.compile(r"[.,;:!?\n—–。](?=\s|$)|\s[-–—]\s|$")
 _PART_OF_A_WORD = re.compile(r"[.,]\d|[-–'’][^\W\d_]|\s?[%°?]|[+#]")
 _STOP = re.compile(r"\s*+(?:$|[.,:;!)\]}—–\"'”(\[<|\\。]|-[\s>])|[ \t]*+\n")
-_BECAUSE = re.compile(rf"\s++(?:{BECAUSE})(?!\w)", re.IGNORECASE)
-# "Correct: B" above "Incorrect: A, C" does not rule B out; "B:" above "wrong" does.
-_NEGATED = re.compile(rf"(?>(?:[^\S\n]|[:–—-]|(?<=:)\n)*){NEGATED}", re.IGNORECASE)
-_LEAD = re.compile(rf"{OPENERS}{LEAD}(?>(?P<option>{OPTION}\s++)?){OPENERS}", re.IGNORECASE)
-_ADDS_CHOICE = re.compile(FURTHER, re.IGNORECASE)
-_LONE_TOKEN = re.compile(rf"(?P<token>[A-Za-z]|\d{{1,3}})(?![{LETTER}]){CLOSERS}\s*+(?:$|[.,:;)])")
-_LABEL = re.compile(rf"[ \t*_`>#•-]*+(?>(?:{OPTION}[ \t]++)?)[ \t*_`(\[]*+", re.IGNORECASE)
+_BECAUSE = choice_phrase("because")
+_NEGATED = choice_phrase("negated")
+_LEAD = choice_phrase("lead")
+_ADDS_CHOICE = choice_phrase("adds_choice")
+_LONE_TOKEN = choice_phrase("lone_token")
+_LABEL = choice_phrase("label")
 _AFTER_LABEL = re.compile(r"[*_`)\]]*[.):]")
-_HESITATES = re.compile(r"\s*+[,;]?+\s*+(?:or|oder|lub|eller|или|maybe|perhaps|vielleicht)(?!\w)", re.IGNORECASE)
-_DOUBTS = re.compile(
-    r"\s*+[,;(]?+\s*+(?:(?:and/)?or|possibly|alternatively|otherwise|maybe|perhaps"
-    r"|oder|eventuell|möglicherweise|vielleicht|ou|peut-être|o|quizás|forse)(?!\w)",
-    re.IGNORECASE,
-)
-# "A; B is possible too": the rest of the sentence is about the last id alone.
-_OF_THE_LAST = re.compile(
-    r"\s++(?:is|was|would|could|may|might|can|seems|ist|wäre|kann|est|es|è|é)(?!\w)", re.IGNORECASE
-)
+_HESITATES = choice_phrase("hesitates")
+_DOUBTS = choice_phrase("doubts")
+_OF_THE_LAST = choice_phrase("of_the_last")
 _NEGATIVE = re.compile(r"[\s:.)\]*_`\"'($\\]*+[-−–](?=[.,]?\d)")
 _PERCENT = re.compile(r"\d\s?%")
 

@@ -12,30 +12,20 @@ from typing import Any
 from msgspec import Struct
 
 from howsure.graders.choice_options import (
-    CHOOSING,
-    CONDITION,
     CONTRADICTORY,
-    CORRECTION,
-    FINAL,
     JSON_KEYS,
-    LINK,
-    MIDDLE,
     NO_CHOICE,
     NOTHING_READ,
-    OPTION,
-    REASON,
-    RIGHT,
-    WORD,
-    WRONG_BEFORE,
     ChoiceOptions,
     ChoiceReading,
     ChosenOptions,
     UnclearChoice,
+    choice_phrase,
 )
 from howsure.matching.text import words
 
 _MOST_OBJECTS = 100
-_FENCE = re.compile(r"^\s*`{3,}[^\n]*\n(?P<body>.*?)\n?\s*`{3,}\s*$", re.DOTALL)
+_FENCE = re.compile(r"\s*+`{3,}+[^\n]*+\n(?P<body>(?:.*[^`])?)`{3,}+\s*\Z", re.DOTALL)
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -65,7 +55,7 @@ def json_objects(text: str, options: ChoiceOptions) -> Iterator[tuple[int, int, 
 def read_json(text: str, options: ChoiceOptions) -> ChoiceReading | None:
     """The choice of an answer that is JSON as a whole, fenced or not. None: it is not JSON, or names no choice."""
     fenced = _FENCE.match(text)
-    body = fenced["body"] if fenced else text
+    body = fenced["body"].rstrip() if fenced else text
     if body.strip()[:1] not in ("{", "[", '"'):
         return options.read(body, strict=True) if fenced else None
     try:
@@ -127,47 +117,20 @@ def _read_object(pairs: _Pairs, options: ChoiceOptions) -> ChoiceReading | None:
     return readings[0] if readings else None
 
 
-_EMPHASIS = r"[*_`\"'”]*"
-_STATED = re.compile(
-    rf"(?P<wrong>{WRONG_BEFORE}\s+)?(?P<final>{FINAL}\s*)?{WORD}"
-    rf"{_EMPHASIS}{MIDDLE}{_EMPHASIS}(?P<link>{LINK})?{_EMPHASIS}\s*",
-    re.IGNORECASE,
-)
-_CHOOSING = re.compile(rf"{CHOOSING}\s*", re.IGNORECASE)
-_NEGATED_BEFORE = re.compile(r"(?:not|never|n't|nicht|pas|no|non|não|niet)\s*$", re.IGNORECASE)
+_STATED = choice_phrase("stated")
+_CHOOSING = choice_phrase("choosing")
+_NEGATED_BEFORE = choice_phrase("negated_before")
 _MARKED = re.compile(r"\\(?:boxed|fbox)\s*\{|<(?:final|(?:final[_-]?)?answer)>", re.IGNORECASE)
 _LATEX_TEXT = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|mbox)\s*\{")
-_REPORTED_BEFORE = re.compile(
-    r"(?<!\w)(?:you|users?|students?|key|(?:text)?book|prompt|question|they|he|she|some|others?|people|someone)\W+(?:\w+\s+){0,2}?"
-    r"(?:said|says?|claim(?:s|ed)?|thinks?|thought|suggest(?:s|ed)?|argue[sd]?|wrote|believe[sd]?)\s+(?:that\s+)?"
-    r"(?:(?:the|my|your|correct|right)\s+)*$",
-    re.IGNORECASE,
-)
-_RIGHT_AFTER = re.compile(
-    r"(?<=\S)\s+(?:is|are|must be|ist|sind|est|sont|es|son|è|sono|é|são|jest)\s+"
-    r"(?:the |die |la |le |il |a |o |de |het |dus |daher )*"
-    r"(?:(?:(?P<also>also|too|auch|aussi|également|también|anche)|only|most|single|clearly|therefore|thus|best|both|all|beide|alle|einzige|seule|única)\s+)*"
-    rf"(?:{RIGHT}(?:\s+(?:ones?|{OPTION}))?|{OPTION})(?!\w)(?=[*_`\"')\]]*\s*(?:$|[.,;:!(\n–—]|(?:{REASON})(?!\w)))"
-    r"|(?<=\S)\s*是?(?:正确|正解)的?(?:答案|选项)?(?=\s*(?:$|[.,;!。\n]|因为))",
-    re.IGNORECASE,
-)
-# "If he lied, the answer would be A" is not a statement.
-_CONDITION_BEFORE = re.compile(rf"(?<!\w)(?:{CONDITION})(?!\w)[^.!?\n]*$", re.IGNORECASE)
-_CONDITION_AFTER = re.compile(rf"[*_`\"'(\[]*\w+[*_`\"')\]]*\s+(?:only |nur )?(?:{CONDITION})(?!\w)", re.IGNORECASE)
+_REPORTED_BEFORE = choice_phrase("reported_before")
+_RIGHT_AFTER = choice_phrase("right_after")
+_CONDITION_BEFORE = choice_phrase("condition_before")
+_CONDITION_AFTER = choice_phrase("condition_after")
 _NEARBY = 120
-_MAY_PRECEDE = re.compile(
-    r"(?:^|[.!?:;,\n*(>-]|(?:^|[.!?:])\s*(?:both|beide)|(?:correct|right|true|richtig|juste),?\s+(?:and|und|et)"
-    r"|(?<!\w)(?:options?|choices?|answers?|letters?|alternatives?|so|but|thus|therefore|hence|that|believe"
-    r"|antworten|optionen|réponses|opciones|respuestas|opzioni|risposte|opções|respostas|选项|因此|所以|故"
-    r"|think|say|conclude|antwort|variante|dass|daher|somit|réponse|donc|que|opción|respuesta|opzione|risposta|opção"
-    r"|resposta))\s*$",
-    re.IGNORECASE,
-)
-_CORRECTION = re.compile(CORRECTION, re.IGNORECASE)
-_CORRECTED = re.compile(
-    rf"{CORRECTION}[^.\n]{{0,40}}?(?:it|that|this|answer)?(?:'s| is| must be| should be)\s+", re.IGNORECASE
-)
-_NOTHING_BETWEEN = re.compile(r"[\s.,;:!*_`)\]}\"'|-]*(?:and|or|und|oder|et|ou|y|o)?[\s*_`(\[]*", re.IGNORECASE)
+_MAY_PRECEDE = choice_phrase("may_precede")
+_CORRECTION = choice_phrase("correction")
+_CORRECTED = choice_phrase("corrected")
+_NOTHING_BETWEEN = choice_phrase("nothing_between")
 _LONGEST_LIST = 120
 _FURTHER = UnclearChoice("the answer adds a further choice to an earlier one")
 

@@ -10,17 +10,20 @@ from math import fsum
 from sys import float_info
 from typing import Any
 
+from msgspec.structs import replace
+
 from howsure.graders.judged_grader import PartsGrader, Read
 from howsure.judges.dataset_policies import dataset_policy
 from howsure.judges.panels import PassMark
 from howsure.judges.replies import read_check, read_rating
-from howsure.judges.rulings import Check, NotApplicable, Rating
+from howsure.judges.rulings import Check, NotApplicable
 from howsure.model.case import Case
 from howsure.model.dataset_policy import CriterionStyle
 from howsure.model.expectation import Criteria, Criterion, WeightedCriteria
 from howsure.model.score import UNIT, Direction, Grade, Part, Score, Unscored, UnscoredReason
+from howsure.model.transcript import Transcript
 from howsure.model.verdict import Normalization
-from howsure.policies.worlds import DEFAULT_MARK, WEIGHTED
+from howsure.policies.verdicts import DEFAULT_MARK, WEIGHTED
 
 
 class CriteriaGrader(PartsGrader):
@@ -68,8 +71,12 @@ class WeightedCriteriaGrader(PartsGrader):
             part = Part(id=criterion.id, text=criterion.text, weight=weight, position=position)
             yield part, _NOT_MET if weight < 0 else _MET
 
-    def read(self, content: Any) -> Rating | NotApplicable:
-        return read_rating(content, UNIT)
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+        """Where all must hold, the whole has the mark 1."""
+        grades = await super().grade(case, transcript)
+        if not dataset_policy(case, self.context.policies).all_must_hold:
+            return grades
+        return [*grades[:-1], replace(grades[-1], pass_mark=_MET.value)]
 
     def reader(self, case: Case) -> Read:
         """A dataset whose criteria are binary allows nothing between 0 and 1."""

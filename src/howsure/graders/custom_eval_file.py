@@ -4,8 +4,8 @@ described in docs/custom-evals.md; custom_evals.py makes graders of the specs.""
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from math import isfinite
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 import msgspec
@@ -80,9 +80,7 @@ def _declared_evals(value: Any, problems: FileProblems) -> list[tuple[int, Mappi
         expected = "a list of evals under `evals`"
         problems.add("missing-field", (EVALS,), f"there must be {expected}", expected=expected, found=short_json(found))
         return []
-    for name in value:
-        if name != EVALS:
-            problems.add_unknown_field((str(name),), (EVALS,), "a file of evals")
+    problems.add_unknown_fields((), value, (EVALS,), "a file of evals")
     evals = []
     for position, declared in enumerate(value[EVALS]):
         if isinstance(declared, Mapping):
@@ -117,9 +115,7 @@ class _EvalReader:
         self._problems = problems
 
     def spec(self) -> EvalSpec | None:
-        for name in self._fields:
-            if name not in FIELDS:
-                self._problems.add_unknown_field((*self._place, str(name)), FIELDS, "an eval")
+        self._problems.add_unknown_fields(self._place, self._fields, FIELDS, "an eval")
         name = self._text("name", required=True)
         inputs = self._inputs()
         template = self._template(inputs)
@@ -168,9 +164,7 @@ class _EvalReader:
             self._add("bad-name", ("inputs", name), f"{name!r} cannot be a placeholder", expected=expected, found=name)
         if not isinstance(declared, Mapping):
             return EvalInput(source=self._source(("inputs", name), declared))
-        for field in declared:
-            if field not in _INPUT:
-                self._problems.add_unknown_field((*self._place, "inputs", name, str(field)), _INPUT, "an input")
+        self._problems.add_unknown_fields((*self._place, "inputs", name), declared, _INPUT, "an input")
         source = self._source(("inputs", name, "source"), declared.get("source"))
         return EvalInput(source=source, default=declared.get("default", MISSING))
 
@@ -215,9 +209,7 @@ class _EvalReader:
             code = "missing-field" if declared is None else "wrong-type"
             self._add(code, ("scale",), f"`scale` must have {expected}", expected=expected, found=short_json(declared))
             return None, False
-        for field in declared:
-            if field not in _SCALE:
-                self._problems.add_unknown_field((*self._place, "scale", str(field)), _SCALE, "a scale")
+        self._problems.add_unknown_fields((*self._place, "scale"), declared, _SCALE, "a scale")
         low, high = self._number("scale", "min", declared.get("min")), self._number("scale", "max", declared.get("max"))
         whole = declared.get("integer", False)
         if not isinstance(whole, bool):
@@ -234,7 +226,7 @@ class _EvalReader:
 
     def _number(self, *place: Any) -> float | None:
         *path, value = place
-        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= float_info.max:
             return float(value)
         self._add_wrong_type(tuple(path), "a number", value)
         return None
@@ -299,9 +291,8 @@ class _EvalReader:
             self._add_wrong_type(("output",), "the names of the reply's fields: `score` and `reason`", declared)
             return EvalOutput()
         for field, name in declared.items():
-            if field not in _OUTPUT:
-                self._problems.add_unknown_field((*self._place, "output", str(field)), _OUTPUT, "an output")
-            elif not isinstance(name, str) or not name.strip():
+            self._problems.add_unknown_fields((*self._place, "output"), [field], _OUTPUT, "an output")
+            if field in _OUTPUT and (not isinstance(name, str) or not name.strip()):
                 self._add_wrong_type(("output", field), "the name of a field", name)
         return EvalOutput(**{field: declared[field] for field in _OUTPUT if isinstance(declared.get(field), str)})
 

@@ -14,9 +14,8 @@ from howsure.graders.base import BindableGrader
 from howsure.graders.custom_eval_file import EvalInput, EvalOutput, EvalSpec, read_evals
 from howsure.graders.judged_grader import JudgedGrader
 from howsure.graders.templates import MISSING, SourceMaterial, build_question, json_text, read_source, reply_form
-from howsure.judges.replies import read_rating, read_value, split_json_and_prose, unwrap
-from howsure.judges.reply_fields import normalize_key
-from howsure.judges.rulings import NotApplicable, NoValue, Rating, Ruling, UnparsableReply
+from howsure.judges.replies import normalize_key, read_rating, read_value, split_json_and_prose, unwrap
+from howsure.judges.rulings import NotApplicable, NoValue, Rating, UnparsableReply
 from howsure.model.case import Case
 from howsure.model.score import Grade, Scale, UnscoredReason
 from howsure.model.transcript import Transcript
@@ -40,9 +39,6 @@ class PromptedEval(JudgedGrader):
 
     def prompt(self, case: Case, transcript: Transcript) -> str:
         """The question. Raises MissingInput."""
-        raise NotImplementedError
-
-    def read(self, content: Any) -> Ruling:
         raise NotImplementedError
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:

@@ -16,7 +16,7 @@ import msgspec
 from howsure.graders.base import BindableGrader
 from howsure.graders.custom_evals import MissingInput, PromptedEval
 from howsure.graders.definitions import SUPPLIED, ColumnTemplate, MappedColumn, MetricDefinition, Warn, read_definitions
-from howsure.graders.golden_evals import MULTI_TURN, SINGLE_TURN, turn_count
+from howsure.graders.judged_evals import SINGLE_TURN, lacks_turns
 from howsure.graders.templates import (
     MISSING,
     SOURCES,
@@ -28,13 +28,14 @@ from howsure.graders.templates import (
 )
 from howsure.judges.base import Question
 from howsure.judges.judge_prompts import judge_messages
-from howsure.judges.replies import read_rating, read_share
-from howsure.judges.rulings import NotApplicable, Rating, Ruling
+from howsure.judges.replies import read_share
+from howsure.judges.rulings import Ruling
 from howsure.matching.values import at_path
 from howsure.model.case import Case, World, user_turns
 from howsure.model.expectation import AgentsInvolved, FinalState, ToolCalls, Trajectory
 from howsure.model.score import Grade, UnscoredReason
 from howsure.model.transcript import AgentStep, Message, Role, Transcript
+from howsure.traces.declared import declared_instructions
 
 EXTRACTED, REFERENCE = "extracted_data", "reference_data"
 ROOT = "root:"
@@ -139,7 +140,8 @@ class ConversationColumns:
     def _instructions(self) -> str | None:
         metadata = self._material.case.metadata
         in_file = metadata.get("system_instructions") or at_path(metadata, f"{EXTRACTED}.system_instruction")
-        return in_file or (self._material.agent.system_prompt if self._material.agent else None) or None
+        own = self._material.agent.system_prompt if self._material.agent else ""
+        return in_file or own or declared_instructions(self._material.transcript.spans) or None
 
 
 def agents_of(case: Case) -> set[str]:
@@ -212,9 +214,6 @@ class DefinedEval(PromptedEval):
         definition = self.definition
         return "\n\n".join(filter(None, (definition.guidelines, definition.template or definition.question)))
 
-    def read(self, content: Any) -> Rating | NotApplicable:
-        return read_rating(content, self.scale)
-
     def _text(self, name: str, columns: ConversationColumns) -> str:
         mapped = self.definition.mapping.get(name)
         match mapped:
@@ -264,6 +263,6 @@ class ManagedEval(PromptedEval):
         return read_share(content)
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        if self.definition.managed.startswith(MULTI_TURN) and turn_count(case, transcript) < 2:
+        if lacks_turns(self.definition.managed, case, transcript):
             return [self.unscored(UnscoredReason.NOT_APPLICABLE, SINGLE_TURN)]
         return await super().grade(case, transcript)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
 from pathlib import Path
+from sys import float_info
 from typing import Any
 
 from msgspec import Struct, field
@@ -17,8 +18,9 @@ from howsure.errors import DatasetInvalid, Level, Problem
 from howsure.graders.eval_files import FieldPath, FileProblems, did_you_mean, short_json
 from howsure.graders.measures import NAMES as MEASURES
 from howsure.graders.templates import MISSING, placeholders
+from howsure.model.plain_values import is_storable
 from howsure.model.score import UNIT, Scale
-from howsure.policies.worlds import JUDGED_SHARES
+from howsure.policies.verdicts import JUDGED_SHARES
 
 _IN_BRACES = re.compile(r"\{([^{}\s\"]+)\}")
 
@@ -91,9 +93,7 @@ def read_definitions(path: Path, warn: Warn | None = None) -> tuple[MetricDefini
     if not isinstance(prefix, str):
         problems.add_wrong_type((PREFIX,), "a text", prefix)
         prefix = ""
-    for name in value:
-        if name not in (TOP, PREFIX) and not name.startswith(COMMENT):
-            problems.add_unknown_field((name,), (TOP, PREFIX), "a definition file", Level.WARNING)
+    problems.add_unknown_fields((), _without_comments(value), (TOP, PREFIX), "a definition file", Level.WARNING)
     definitions = [
         _DefinitionReader(name, declared, problems).definition(prefix.strip("_"))
         for name, declared in _entries(value.get(TOP), problems)
@@ -121,6 +121,8 @@ def _load_json(path: Path) -> tuple[Json, FileProblems]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         value = json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse_constant)
+        if not is_storable(value):
+            raise ValueError("it holds half a character, a number that is too long, or is nested too deep")
     except json.JSONDecodeError as error:
         problem = Problem(code="json-syntax", message=error.msg, file=str(path), line=error.lineno, column=error.colno)
         raise DatasetInvalid(str(path), [problem]) from error
@@ -147,10 +149,12 @@ def _entries(declared: Any, problems: FileProblems) -> Iterator[tuple[str, Json]
             "missing-field", (TOP,), f"`{TOP}` must hold {expected}", expected=expected, found=short_json(declared)
         )
         return
-    for name, each in declared.items():
-        # In this format, anything that is not an object is a comment.
-        if isinstance(each, dict) and not name.startswith(COMMENT):
-            yield name, each
+    # In this format, anything that is not an object is a comment.
+    yield from ((name, each) for name, each in _without_comments(declared).items() if isinstance(each, dict))
+
+
+def _without_comments(fields: Json) -> Json:
+    return {key: value for key, value in fields.items() if not key.startswith(COMMENT)}
 
 
 class _DefinitionReader:
@@ -158,14 +162,12 @@ class _DefinitionReader:
 
     def __init__(self, name: str, fields: Json, problems: FileProblems) -> None:
         self._name = name
-        self._fields = {key: value for key, value in fields.items() if not key.startswith(COMMENT)}
+        self._fields = _without_comments(fields)
         self._problems = problems
 
     def definition(self, prefix: str) -> MetricDefinition | None:
         """None if a program measures it or if it has problems."""
-        for key in self._fields:
-            if key not in FIELDS:
-                self._problems.add_unknown_field((TOP, self._name, key), FIELDS, "a definition", Level.WARNING)
+        self._problems.add_unknown_fields((TOP, self._name), self._fields, FIELDS, "a definition", Level.WARNING)
         kind = self._fields.get("metric_type", "llm")
         if kind == "deterministic":
             if self._name not in BY_PROGRAM:
@@ -174,9 +176,8 @@ class _DefinitionReader:
                 self._add("unknown-name", "metric_type", message, expected=known, found=self._name, hint=hint)
             return None
         if kind != "llm":
-            self._add(
-                "unknown-value", "metric_type", "is no type", expected="llm, deterministic", found=short_json(kind)
-            )
+            expected = "llm, deterministic"
+            self._add("unknown-value", "metric_type", "is no type", expected=expected, found=short_json(kind))
         full = f"{prefix}_{self._name}".lstrip("_")
         name = f"{full}{JUDGED}" if full in BY_PROGRAM else full
         agents = self._agents()
@@ -206,19 +207,14 @@ class _DefinitionReader:
         declared = self._fields.get("managed_metric_name", self._name)
         name = declared.lower() if isinstance(declared, str) else ""
         if name not in JUDGED_SHARES:
-            message, known = (
-                f"{short_json(declared)} is no managed eval that we know",
-                ", ".join(map(str.upper, JUDGED_SHARES)),
-            )
-            hint = did_you_mean(name, JUDGED_SHARES)
-            self._add(
-                "unknown-name", "managed_metric_name", message, expected=known, found=short_json(declared), hint=hint
-            )
+            known, hint = ", ".join(map(str.upper, JUDGED_SHARES)), did_you_mean(name, JUDGED_SHARES)
+            shown = short_json(declared)
+            message = f"{shown} is no managed eval that we know"
+            self._add("unknown-name", "managed_metric_name", message, expected=known, found=shown, hint=hint)
         if "score_range" in self._fields and self._scale() not in (UNIT, None):
             message = "a managed eval is the share of verdicts that hold, from 0 to 1"
-            self._add(
-                "bad-scale", "score_range", message, expected="0 to 1", found=short_json(self._fields["score_range"])
-            )
+            found = short_json(self._fields["score_range"])
+            self._add("bad-scale", "score_range", message, expected="0 to 1", found=found)
         return name
 
     def _agents(self) -> tuple[str, ...]:
@@ -244,8 +240,8 @@ class _DefinitionReader:
             message = "without a range nobody knows what a value means"
             self._add("missing-field", "score_range", message, expected=expected, found=short_json(declared))
             return None
-        ends = [declared.get("min"), declared.get("max")]
-        if not all(isinstance(end, int | float) and not isinstance(end, bool) and isfinite(end) for end in ends):
+        ends: list[Any] = [declared.get("min"), declared.get("max")]
+        if not all(type(end) in (int, float) and abs(end) <= float_info.max for end in ends):
             self._add_wrong_type("score_range", "numbers under `min` and `max`", declared)
             return None
         return self._make_scale(float(declared["min"]), float(declared["max"]))
@@ -283,33 +279,23 @@ class _DefinitionReader:
         if not isinstance(declared, dict):
             self._add_wrong_type("dataset_mapping", "columns by placeholder", declared)
             return {}
-        mapping: dict[str, MappedColumn | ColumnTemplate] = {}
-        for name, each in declared.items():
-            if name.startswith(COMMENT):
-                continue
-            mapped = self._mapping_of(name, each)
-            if mapped is not None:
-                mapping[name] = mapped
-        return mapping
+        mapped = {name: self._mapping_of(name, each) for name, each in _without_comments(declared).items()}
+        return {name: each for name, each in mapped.items() if each is not None}
 
     def _mapping_of(self, name: str, declared: Any) -> MappedColumn | ColumnTemplate | None:
         place: FieldPath = (TOP, self._name, "dataset_mapping", name)
         if not isinstance(declared, dict):
-            self._problems.add_wrong_type(
-                place, "an object with `source_column`, or with `template` and `source_columns`", declared
-            )
+            expected = "an object with `source_column`, or with `template` and `source_columns`"
+            self._problems.add_wrong_type(place, expected, declared)
             return None
-        for key in declared:
-            if key not in _MAPPING and not key.startswith(COMMENT):
-                self._problems.add_unknown_field((*place, key), _MAPPING, "a mapping", Level.WARNING)
+        self._problems.add_unknown_fields(place, _without_comments(declared), _MAPPING, "a mapping", Level.WARNING)
         if "template" in declared:
             return self._column_template(declared, place)
         source, transform = declared.get("source_column"), declared.get("transform")
         if transform not in (None, "last_item"):
-            message = "is no transform"
-            self._problems.add(
-                "unknown-value", (*place, "transform"), message, expected="last_item", found=short_json(transform)
-            )
+            found = short_json(transform)
+            path = (*place, "transform")
+            self._problems.add("unknown-value", path, "is no transform", expected="last_item", found=found)
         if not isinstance(source, str) or not source.strip():
             if "default" in declared:
                 return MappedColumn(source="", default=declared["default"])
@@ -318,15 +304,11 @@ class _DefinitionReader:
         return MappedColumn(source=source, default=declared.get("default", MISSING), last=transform is not None)
 
     def _column_template(self, declared: Json, place: FieldPath) -> ColumnTemplate | None:
-        template, sources = declared["template"], declared.get("source_columns")
-        if (
-            not isinstance(template, str)
-            or not isinstance(sources, list)
-            or not all(isinstance(s, str) for s in sources)
-        ):
-            self._problems.add_wrong_type(
-                place, "a text under `template` and a list of columns under `source_columns`", declared
-            )
+        template: Any = declared["template"]
+        sources: Any = declared.get("source_columns")
+        if not isinstance(sources, list) or not all(isinstance(each, str) for each in (template, *sources)):
+            expected = "a text under `template` and a list of columns under `source_columns`"
+            self._problems.add_wrong_type(place, expected, declared)
             return None
         mapped = ColumnTemplate(template=template, sources=tuple(sources), default=declared.get("default", MISSING))
         for name in mapped.placeholders():

@@ -4,7 +4,7 @@ the lines of its values. The two formats are read in custom_eval_file.py and def
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 from msgspec import Struct
 
+from howsure.config import load_yaml
 from howsure.errors import DatasetInvalid, Level, Problem
 
 FieldPath = tuple[str | int, ...]
@@ -57,19 +58,15 @@ class FileProblems:
         """A value of the wrong kind."""
         self.add("wrong-type", path, f"must be {expected}", expected=expected, found=short_json(value))
 
-    def add_unknown_field(self, path: FieldPath, known: Iterable[str], what: str, level: Level = Level.ERROR) -> None:
-        """A field that the format does not have."""
-        known = list(known)
-        name = str(path[-1])
-        self.add(
-            "unknown-field",
-            path,
-            f"`{name}` is not a field of {what}",
-            expected=", ".join(known),
-            found=name,
-            hint=did_you_mean(name, known),
-            level=level,
-        )
+    def add_unknown_fields(
+        self, path: FieldPath, fields: Iterable[Any], known: Sequence[str], what: str, level: Level = Level.ERROR
+    ) -> None:
+        """The fields of an object at `path` that the format does not have."""
+        for name in map(str, fields):
+            if name not in known:
+                message, expected = f"`{name}` is not a field of {what}", ", ".join(known)
+                hint = did_you_mean(name, known)
+                self.add("unknown-field", (*path, name), message, expected=expected, found=name, hint=hint, level=level)
 
     def line_of(self, path: FieldPath) -> int | None:
         """The line of the value at this path; if there is none, the line of what would hold it."""
@@ -124,18 +121,14 @@ def read_yaml(path: Path) -> YamlDocument:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise _file_error(path, "unreadable", f"cannot be read: {error}", hint="save it as UTF-8") from error
-    loader = yaml.SafeLoader(text)
     try:
-        root = loader.get_single_node()
-        value = None if root is None else loader.construct_document(root)
+        root, value = load_yaml(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (None, None)
         raise _file_error(path, "yaml-syntax", error.problem or "not YAML", line, column) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except yaml.YAMLError as error:
         raise _file_error(path, "yaml-syntax", f"not readable as YAML: {error}") from error
-    finally:
-        loader.dispose()
     document = YamlDocument(value, {}, [])
     if root is not None:
         for place, line, repeated in _walk_nodes(root, ()):

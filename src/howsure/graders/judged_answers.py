@@ -1,7 +1,7 @@
 """Two graders that ask the judge once about the whole answer. `reference_answer`: how far the answer agrees with the
-reference, from 0 to 1. If a case also has criteria, and in the Explain and golden worlds, the reference only helps
-other judges and is not graded. `expected_outcome`: whether the conversation achieved what the test set says it
-should."""
+reference, from 0 to 1. If a case also has criteria (unless its policy says that all must hold), and in the Explain and
+golden worlds, the reference only helps other judges and is not graded. `expected_outcome`: whether the conversation
+achieved what the test set says it should."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from typing import Any
 from msgspec.structs import replace
 
 from howsure.graders.expectations import expects
-from howsure.graders.judged_grader import WholeCaseGrader
+from howsure.graders.judged_grader import JudgedGrader
 from howsure.judges.dataset_policies import dataset_policy
 from howsure.judges.panels import PassMark
-from howsure.judges.replies import read_check, read_rating
-from howsure.judges.rulings import Check, NotApplicable, Rating
+from howsure.judges.replies import read_check
+from howsure.judges.rulings import Check, NotApplicable
 from howsure.model.case import Case, Scenario, World
 from howsure.model.dataset_policy import PassWinner
 from howsure.model.expectation import Criteria, Goal, ReferenceAnswer, WeightedCriteria
-from howsure.model.score import UNIT, Grade, Score
+from howsure.model.score import Grade, Score
 from howsure.model.transcript import Transcript
-from howsure.policies.worlds import DEFAULT_MARK
+from howsure.policies.verdicts import DEFAULT_MARK
 
 _STEP = Decimal("0.1")
 
 
-class ReferenceAnswerGrader(WholeCaseGrader):
+class ReferenceAnswerGrader(JudgedGrader):
     """`reference_answer`: from 0 to 1."""
 
     name = "reference_answer"
     mark = PassMark(DEFAULT_MARK)
-    only_with = (ReferenceAnswer,)
+    only_with = (ReferenceAnswer, WeightedCriteria)
+    verifies = (ReferenceAnswer,)
 
     def wants(self, case: Case) -> bool:
         if case.world in (World.EXPLAIN, World.GOLDEN):
             return False
+        if any(isinstance(expected, WeightedCriteria) and expected.references for expected in case.expectations):
+            return dataset_policy(case, self.context.policies).all_must_hold
         kinds = [type(expected) for expected in case.expectations]
         return ReferenceAnswer in kinds and Criteria not in kinds and WeightedCriteria not in kinds
-
-    def read(self, content: Any) -> Rating | NotApplicable:
-        return read_rating(content, UNIT)
 
     def pass_winner(self, case: Case) -> PassWinner | None:
         return dataset_policy(case, self.context.policies).pass_wins
@@ -56,7 +56,7 @@ class ReferenceAnswerGrader(WholeCaseGrader):
         return [grade]
 
 
-class ExpectedOutcomeGrader(WholeCaseGrader):
+class ExpectedOutcomeGrader(JudgedGrader):
     """`expected_outcome`: yes or no."""
 
     name = "expected_outcome"

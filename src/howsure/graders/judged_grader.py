@@ -17,10 +17,11 @@ from howsure.judges.base import Judge, Question, voting_procedure
 from howsure.judges.batches import CriteriaBatch, require_ruling
 from howsure.judges.conversations import find_missing_quotes, note_missing_quotes
 from howsure.judges.panels import PassMark, ask_panel
-from howsure.judges.replies import ask_until_readable
-from howsure.judges.rulings import NotApplicable, Rating, Ruling, UnparsableReply
+from howsure.judges.replies import ask_until_readable, read_rating
+from howsure.judges.rulings import OFF_SCALE, NotApplicable, Rating, Ruling, UnparsableReply
 from howsure.model.case import Case
 from howsure.model.dataset_policy import PassWinner
+from howsure.model.expectation import text_id
 from howsure.model.score import FREE, UNIT, Grade, Part, Scale, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
 from howsure.policies.verdicts import NEEDS_A_JUDGE
@@ -48,9 +49,20 @@ class JudgedGrader:
         bound.context = context
         return bound
 
+    def wants(self, case: Case) -> bool:
+        raise NotImplementedError
+
     def asks_about(self, case: Case) -> Iterable[Part | None]:
         """What it asks the judge: about the whole case (None), or about each of these."""
         return [None]
+
+    def read(self, content: Any) -> Ruling:
+        """The ruling in a reply: by default, a number on the scale."""
+        return read_rating(content, self.scale)
+
+    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+        """By default, one question about the whole case."""
+        return [await self.ask_judge(case, transcript, self.read)]
 
     async def ask_judge(
         self,
@@ -89,7 +101,7 @@ class JudgedGrader:
             else:
                 ruling, reply = await ask_panel(procedure, self.judge, question, read, final_mark)
         except JudgeFailed as failure:
-            return self.unscored(UnscoredReason.ERROR, str(failure), part, mark)
+            return self.unscored(UnscoredReason.ERROR, str(failure), part, mark, flag=failure.flag)
         if isinstance(ruling, NotApplicable):
             return self.unscored(
                 UnscoredReason.NOT_APPLICABLE, ruling.reason or DOES_NOT_APPLY, part, mark, reply.details
@@ -120,7 +132,9 @@ class JudgedGrader:
         def read_reply(content: Any) -> Ruling:
             ruling = read(content)
             if isinstance(ruling, NotApplicable) and not self.may_not_apply:
-                raise UnparsableReply("the reply says that the question does not apply, which it does not offer")
+                raise UnparsableReply(
+                    "the reply says that the question does not apply, which it does not offer", OFF_SCALE
+                )
             if not isinstance(ruling, Rating) or ruling.stated_pass is None or winner is PassWinner.JUDGE:
                 return ruling
             if winner is None and mark.contradicts(ruling.value, ruling.stated_pass, self.scale):
@@ -142,6 +156,7 @@ class JudgedGrader:
         part: Part | None = None,
         mark: PassMark | None = None,
         details: dict[str, Any] | None = None,
+        flag: str = "",
     ) -> Unscored:
         """A grade without a value."""
         judge = self.judge.name if self.judge else ""
@@ -154,27 +169,15 @@ class JudgedGrader:
             pass_mark=pass_mark,
             part=part,
             judge=judge,
+            flag=flag,
             details=(details or {}) | ({} if self.needed or pass_mark is not None else {FREE: True}),
         )
-
-
-class WholeCaseGrader(JudgedGrader):
-    """Asks one question, about the whole case."""
-
-    def read(self, content: Any) -> Ruling:
-        raise NotImplementedError
-
-    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        return [await self.ask_judge(case, transcript, self.read)]
 
 
 class PartsGrader(JudgedGrader):
     """Asks about every criterion or rule, each exactly once, and sums the grades up."""
 
     def parts(self, case: Case) -> Iterable[tuple[Part, PassMark]]:
-        raise NotImplementedError
-
-    def read(self, content: Any) -> Ruling:
         raise NotImplementedError
 
     def reader(self, case: Case) -> Read:
@@ -215,9 +218,12 @@ class PartsGrader(JudgedGrader):
         unscored = [grade for grade in parts if isinstance(grade, Unscored)]
         if errors := [grade for grade in unscored if grade.why is UnscoredReason.ERROR]:
             first = errors[0]
-            about = f" {first.part.id}" if first.part else ""
+            part = first.part
+            # An id that is a hash of the text says nothing to a person.
+            named = part.id if part and part.id != text_id(part.text) else f"“{part.text}”" if part else ""
+            about = f" {named}" if named else ""
             reason = f"{len(errors)} of {len(parts)} could not be judged;{about}: {first.reason}"
-            return self.unscored(UnscoredReason.ERROR, reason)
+            return self.unscored(UnscoredReason.ERROR, reason, flag=first.flag)
         if any(grade.why is UnscoredReason.NO_JUDGE for grade in unscored):
             return self.unscored(UnscoredReason.NO_JUDGE, NEEDS_A_JUDGE)
         scores = [grade for grade in parts if isinstance(grade, Score)]

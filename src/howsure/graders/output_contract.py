@@ -17,18 +17,20 @@ import msgspec
 
 from howsure.errors import ConfigInvalid
 from howsure.graders.base import GraderContext
-from howsure.graders.expectations import MOST_REASONS, grade_each, shorten_reasons
+from howsure.graders.expectations import MOST_REASONS, ExpectationGrader
+from howsure.matching.patterns import pattern_fault
 from howsure.model.case import Case
 from howsure.model.expectation import Contract
-from howsure.model.score import UNIT, Grade, Score, Unscored, UnscoredReason
+from howsure.model.score import Grade
 from howsure.model.transcript import Transcript
 
 Schema = Mapping[str, Any]
 
-_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n(?P<body>.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
+_FENCED = re.compile(r"(?ms)^[ \t]*(`{3,}+|~{3,}+)[^\n`]*\n(?P<body>.*?)(?:^[ \t]*\1[ \t]*$|(?P<open>\Z))")
 _LONGEST_VALUE = 60
 _MASK = "this"
 """Stands for the value in what the validator says of it."""
+_LINEAR = jsonschema_rs.RegexOptions(size_limit=1 << 20, dfa_size_limit=1 << 20)
 
 
 def builtin_contracts() -> dict[str, dict[str, Any]]:
@@ -38,11 +40,10 @@ def builtin_contracts() -> dict[str, dict[str, Any]]:
     return {entry.name.removesuffix(".json"): msgspec.json.decode(entry.read_bytes()) for entry in entries}
 
 
-class OutputContractGrader:
+class OutputContractGrader(ExpectationGrader[Contract]):
     """After `bind` it knows the contracts of the run beside the built-in ones."""
 
     name = "output_contract"
-    scale = UNIT
     only_with = (Contract,)
 
     def __init__(self, contracts: Mapping[str, Schema] | None = None) -> None:
@@ -63,12 +64,20 @@ class OutputContractGrader:
             registry = jsonschema_rs.Registry(resources, retriever=_refuse_to_fetch)
             for name, schema in resources:
                 validators[name] = jsonschema_rs.Draft202012Validator(
-                    schema, registry=registry, validate_formats=True, formats={ISO_8601: _is_moment}, mask=_MASK
+                    schema,
+                    registry=registry,
+                    validate_formats=True,
+                    formats={ISO_8601: _is_moment},
+                    mask=_MASK,
+                    pattern_options=_LINEAR,
                 )
         except ValueError as error:
             place = ".".join(map(str, getattr(error, "instance_path", ()))) or "its root"
             which = f"the contract {name!r} is" if name else "the contracts are"
-            message = f"{which} not usable as JSON Schema: {getattr(error, 'message', error)} (at {place})"
+            what = getattr(error, "message", error)
+            if getattr(getattr(error, "kind", None), "format", "") == "regex":
+                what = pattern_fault(getattr(error, "instance", "")) or "the pattern is too large, or is malformed"
+            message = f"{which} not usable as JSON Schema: {what} (at {place})"
             raise ConfigInvalid(message) from error
         return validators
 
@@ -76,25 +85,18 @@ class OutputContractGrader:
         """A case with a contract that is known: one that nobody has is not checked, and the result says so."""
         return any(isinstance(each, Contract) and each.name in self._contracts for each in case.expectations)
 
-    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        return grade_each(case, Contract, lambda contract: self._grade_one(contract.name, transcript.answer))
-
-    def _grade_one(self, name: str, answer: str) -> Grade:
+    def grade_one(self, expected: Contract, transcript: Transcript) -> Grade:
+        name = expected.name
         if name not in self._contracts:
-            reason = f"no contract is named {name!r}; known: {', '.join(sorted(self._contracts))}"
-            return Unscored(name=self.name, why=UnscoredReason.ERROR, reason=reason, pass_mark=1.0)
+            return self.unknown(f"no contract is named {name!r}; known: {', '.join(sorted(self._contracts))}")
         try:
-            errors = self.validators[name].iter_errors(json_in(answer))
-            violations = [_violation(error, self._contracts[name]) for error in errors]
+            errors = self.validators[name].iter_errors(json_in(transcript.answer))
+            violations = [schema_violation(error, self._contracts[name]) for error in errors]
         except ValueError as error:
             violations = [str(error)]
-        return Score(
-            name=self.name,
-            value=0.0 if violations else 1.0,
-            pass_mark=1.0,
-            reason=shorten_reasons(violations) or f"the answer fulfils {name}",
-            details={"contract": name, "violations": violations[:MOST_REASONS], "violation_count": len(violations)},
-        )
+        shown = violations[:MOST_REASONS]
+        details = {"contract": name, "violations": shown, "violation_count": len(violations)}
+        return self.score(0.0 if violations else 1.0, violations, f"the answer fulfils {name}", details)
 
 
 def _refuse_to_fetch(address: str) -> Any:
@@ -112,12 +114,12 @@ def _is_moment(text: str) -> bool:
         return False
 
 
-def json_in(answer: str) -> Any:
-    """The JSON of an answer, or of its only fenced block. Raises ValueError if there is none."""
+def json_in(answer: str, *, fenced: bool = True) -> Any:
+    """The JSON of an answer, or with `fenced` of its only fenced block. Raises ValueError if there is none."""
     text = answer.strip().removeprefix("\ufeff").strip()
     if not text:
         raise ValueError("the answer is empty, not JSON")
-    blocks = [match["body"] for match in _FENCED.finditer(text)]
+    blocks = [match["body"] for match in _FENCED.finditer(text) if match["open"] is None] if fenced else []
     if len(blocks) > 1:
         raise ValueError(f"the answer has {len(blocks)} fenced blocks, not one")
     body = blocks[0] if blocks else text
@@ -136,7 +138,7 @@ def _refuse_equal_keys(pairs: Sequence[tuple[str, Any]]) -> None:
             raise ValueError(f"the key `{key}` stands {times} times in one object")
 
 
-def _violation(error: jsonschema_rs.ValidationError, contract: Schema) -> str:
+def schema_violation(error: jsonschema_rs.ValidationError, contract: Schema) -> str:
     """A violation in words: its place, the value where it is short, and what is wrong with it."""
     place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.instance_path).lstrip(".")
     shown = "" if isinstance(error.instance, dict) else json.dumps(error.instance, ensure_ascii=False)

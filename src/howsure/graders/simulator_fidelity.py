@@ -6,13 +6,10 @@ simulator includes them only if they are selected by name."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import to_builtins
 
-from howsure.graders.golden_evals import OptionalJudgedGrader
-from howsure.judges.replies import read_rating
-from howsure.judges.rulings import Ruling
+from howsure.graders.judged_evals import OptionalJudgedGrader
 from howsure.model.case import Case, Scenario
 from howsure.model.run_request import OFFLINE
 from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, UnscoredReason
@@ -60,9 +57,6 @@ class JudgedFidelityGrader(OptionalJudgedGrader):
     verifies = ()
     scale = ZERO_TO_FIVE
     optional = False
-
-    def read(self, content: Any) -> Ruling:
-        return read_rating(content, ZERO_TO_FIVE)
 
     def wants(self, case: Case) -> bool:
         is_model = self.judge is not None and self.judge.name != OFFLINE

@@ -21,6 +21,7 @@ from howsure.model.case import Case, SingleTurn, user_turns
 from howsure.model.expectation import Criteria, Goal, Qualities, ReferenceAnswer, WeightedCriteria
 from howsure.model.score import Scale
 from howsure.model.transcript import Transcript
+from howsure.traces.declared import declared_tools
 
 _PLACEHOLDER = re.compile(r"\{\{(?P<literal>[A-Za-z_]\w*)\}\}|\{(?P<name>[A-Za-z_]\w*)\}")
 _NOT_APPLICABLE = re.compile(r"(?<!\w)(?:n/a|not[ _-]applicable)(?!\w)", re.IGNORECASE)
@@ -98,8 +99,10 @@ def _criteria(material: SourceMaterial) -> Any:
 
 def _tools(material: SourceMaterial) -> Any:
     """The tools that the agent has, never those that it happened to use."""
-    if material.case.tools is not None:
-        return [msgspec.to_builtins(tool) for tool in material.case.tools]
+    declared = declared_tools(material.transcript.spans) if material.agent is None else None
+    tools = declared if material.case.tools is None else material.case.tools
+    if tools is not None:
+        return [msgspec.to_builtins(tool) for tool in tools]
     if material.agent is None:
         return MISSING
     return [{"name": tool.tool_name, "description": tool.description} for tool in material.agent.tools]

@@ -6,18 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from howsure.graders.expectations import expects, grade_each, shorten_reasons
+from howsure.graders.expectations import ExpectationGrader, expects
 from howsure.matching.calls import CallComparison, compare_calls
 from howsure.model.case import Case, World
 from howsure.model.expectation import ForbiddenTools, ToolCalls
-from howsure.model.score import UNIT, Grade, Score
+from howsure.model.score import Grade
 from howsure.model.transcript import Transcript
 
 
-class ToolCallGrader:
+class ToolCallGrader(ExpectationGrader[ToolCalls]):
     """The expected calls, in the worlds that `in_world` accepts. Worlds have different names for this check."""
 
-    scale = UNIT
     only_with = (ToolCalls,)
 
     def __init__(self, name: str = "tool_calls", in_world: Callable[[str], bool] = lambda world: True) -> None:
@@ -27,34 +26,24 @@ class ToolCallGrader:
     def wants(self, case: Case) -> bool:
         return self._in_world(case.world) and expects(case, ToolCalls)
 
-    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
-        return grade_each(case, ToolCalls, lambda calls: self._grade_one(compare_calls(calls, transcript.messages)))
-
-    def _grade_one(self, comparison: CallComparison) -> Score:
-        return Score(
-            name=self.name,
-            value=comparison.value,
-            pass_mark=1.0,
-            reason=shorten_reasons(comparison.reasons) if comparison.reasons else _success_reason(comparison),
-            details={
-                "selection": comparison.selection,
-                "arguments": comparison.arguments,
-                "order": comparison.order,
-                "matched": comparison.matched,
-                "missing": list(comparison.missing),
-                "unexpected": list(comparison.unexpected),
-            },
-        )
+    def grade_one(self, expected: ToolCalls, transcript: Transcript) -> Grade:
+        comparison = compare_calls(expected, transcript.messages)
+        details = {
+            "selection": comparison.selection,
+            "arguments": comparison.arguments,
+            "order": comparison.order,
+            "matched": comparison.matched,
+            "missing": list(comparison.missing),
+            "unexpected": list(comparison.unexpected),
+        }
+        return self.score(comparison.value, comparison.reasons, _success_reason(comparison), details)
 
 
 def _success_reason(comparison: CallComparison) -> str:
     if not comparison.matched:
         return "no call was expected and none was made" if not comparison.missing else "no call was made, as is allowed"
-    return (
-        "the expected call was made"
-        if comparison.matched == 1
-        else f"the {comparison.matched} expected calls were made"
-    )
+    several = f"the {comparison.matched} expected calls were made"
+    return "the expected call was made" if comparison.matched == 1 else several
 
 
 def tool_calls() -> ToolCallGrader:
@@ -66,11 +55,10 @@ def tool_usage_accuracy() -> ToolCallGrader:
     return ToolCallGrader("tool_usage_accuracy", lambda world: world == World.GOLDEN)
 
 
-class ToolsUsedGrader:
+class ToolsUsedGrader(ExpectationGrader[ToolCalls | ForbiddenTools]):
     """`tools_used`: one Score over both lists, the share of their statements that hold."""
 
     name = "tools_used"
-    scale = UNIT
     only_with = (ToolCalls, ForbiddenTools)
     only_in = (World.TEST_SET,)
 
@@ -88,46 +76,29 @@ class ToolsUsedGrader:
         weights = [max(comparison.matched + len(comparison.missing), 1) for comparison in comparisons]
         held = sum(comparison.value * weight for comparison, weight in zip(comparisons, weights, strict=True))
         held += len(banned) - len(forbidden)
+        value = min(held / (sum(weights) + len(banned)), 1.0)
         reasons = [reason for comparison in comparisons for reason in comparison.reasons]
         reasons += [f"`{name}` was used, but should not be" for name in forbidden]
-        score = Score(
-            name=self.name,
-            value=min(held / (sum(weights) + len(banned)), 1.0),
-            pass_mark=1.0,
-            reason=shorten_reasons(reasons) or "the tools that should be used were used, and no other that should not",
-            details={
-                "used": used,
-                "missing": [name for comparison in comparisons for name in comparison.missing],
-                "forbidden": forbidden,
-            },
-        )
-        return (score,)
+        success = "the tools that should be used were used, and no other that should not"
+        missing = [name for comparison in comparisons for name in comparison.missing]
+        return [self.score(value, reasons, success, {"used": used, "missing": missing, "forbidden": forbidden})]
 
 
-class ForbiddenToolsGrader:
+class ForbiddenToolsGrader(ExpectationGrader[ForbiddenTools]):
     """`forbidden_tools`: the share of the forbidden tools that were not called."""
 
     name = "forbidden_tools"
-    scale = UNIT
     only_with = (ForbiddenTools,)
 
     def wants(self, case: Case) -> bool:
         return case.world != World.TEST_SET and _forbidden_names(case) != ()
 
-    async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
+    def grade_one(self, expected: ForbiddenTools, transcript: Transcript) -> Grade:
         used = _names_called(transcript)
-        return grade_each(case, ForbiddenTools, lambda banned: self._grade_one(banned.names, used))
-
-    def _grade_one(self, banned: Sequence[str], used: list[str]) -> Score:
-        called = [name for name in dict.fromkeys(banned) if name in used]
-        return Score(
-            name=self.name,
-            value=1 - len(called) / len(set(banned)) if called else 1.0,
-            pass_mark=1.0,
-            reason=shorten_reasons([f"`{name}` was called, but is forbidden" for name in called])
-            or "no forbidden tool was called",
-            details={"used": used, "forbidden": called},
-        )
+        called = [name for name in dict.fromkeys(expected.names) if name in used]
+        value = 1 - len(called) / len(set(expected.names)) if called else 1.0
+        reasons = [f"`{name}` was called, but is forbidden" for name in called]
+        return self.score(value, reasons, "no forbidden tool was called", {"used": used, "forbidden": called})
 
 
 def _forbidden_names(case: Case) -> tuple[str, ...]:

@@ -20,9 +20,8 @@ from howsure.judges.empty_answers import empty_answer_reply
 from howsure.judges.judge_inputs import INPUTS
 from howsure.judges.judge_prompts import choose_prompt
 from howsure.judges.quotations import TEXT_CAP, cut_middle
-from howsure.judges.replies import split_json_and_prose
-from howsure.judges.reply_fields import normalize_fields, normalize_key
-from howsure.judges.rulings import UnparsableReply
+from howsure.judges.replies import WHOLE_REPLY, normalize_fields, normalize_key, split_json_and_prose
+from howsure.judges.rulings import NoValue, UnparsableReply
 from howsure.model.case import Case
 from howsure.model.score import Part
 
@@ -106,7 +105,7 @@ class BatchingJudge:
 def require_ruling(content: Any) -> Any:
     """The ruling on one criterion; `UnparsableReply` where the reply of its batch does not rule on it."""
     if isinstance(content, dict) and NOT_RULED_ON in content:
-        raise UnparsableReply(str(content[NOT_RULED_ON]))
+        raise NoValue(str(content[NOT_RULED_ON]))
     return content
 
 
@@ -158,4 +157,4 @@ def _find_ruling(name: str, entries: Sequence[tuple[str, dict[str, Any]]], probl
     if count == 1:
         return next(entry for named, entry in entries if named == name)
     why = problem or (f"the reply rules {count} times on {name!r}" if count else f"the reply does not rule on {name!r}")
-    return {NOT_RULED_ON: why, "whole_reply": cut_middle(text, REPLY_CAP)}
+    return {NOT_RULED_ON: why, WHOLE_REPLY: cut_middle(text, REPLY_CAP)}

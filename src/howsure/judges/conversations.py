@@ -116,7 +116,7 @@ def _ends_with(messages: Sequence[Message], answer: str) -> bool:
 _FENCED = re.compile(r"\A```\w*\s*\n(?P<inside>.*)\n\s*```\Z", re.DOTALL)
 # Addresses, times and codes also stand in text fields, and nobody judges their style.
 _NOT_TEXT = re.compile(
-    r"\A(?:[a-z][a-z0-9+.-]*://\S+|\S+@\S+\.\S+|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+\S*)?|[\W\d_]*)\Z"
+    r"\A(?:[a-z][a-z0-9+.-]*://\S+|[^\s@]++@[^\s.]++\.\S++|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]+\S*)?|[\W\d_]*)\Z"
 )
 
 
@@ -147,13 +147,13 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 _TURNS = re.compile(
-    r"\[?turns?\s*#?\s*(?P<first>\d{1,6})(?:\s*(?:-|–|to|and|,)\s*(?P<last>\d{1,6}))?\]?", re.IGNORECASE
+    r"\[?turns?\s*+(?:#\s*+)?(?P<first>\d{1,6})(?:\s*(?:-|–|to|and|,)\s*(?P<last>\d{1,6}))?\]?", re.IGNORECASE
 )
 _TURN_THEN_QUOTE = re.compile(
     rf"{_TURNS.pattern}\s*(?:\([^()]*\)|[\w\s]{{0,20}})\s*[:,–-]?\s*(?P<quote>.*)", re.DOTALL | re.I
 )
 _NUMBER = re.compile(r"\d{1,4}")
-_CUT = re.compile(r"\s*(?:\[\s*(?:\.\.\.|…)\s*\]|\.\.\.|…)\s*")
+_CUT = re.compile(r"\s{0,50}(?:\[\s*(?:\.\.\.|…)\s*\]|\.\.\.|…)\s*")
 _WRAPPING = " \t\r\n\"'“”‘’«»„`*_"
 _BETWEEN = re.compile(r"[\W_]+")
 

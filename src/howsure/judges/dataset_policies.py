@@ -10,10 +10,13 @@ from howsure.model.dataset_policy import CriterionStyle, DatasetPolicy, PassWinn
 
 DEFAULT_POLICY = "default_v1"
 POLICY_ID = "policy_id"
+QUESTION_SET_POLICY = "question_set_v1"
+"""That of the questions of a question set of the service."""
 
 POLICIES = {
     DEFAULT_POLICY: DatasetPolicy(),
     "prbench_v1": DatasetPolicy(criteria=CriterionStyle.BINARY),
+    QUESTION_SET_POLICY: DatasetPolicy(criteria=CriterionStyle.BINARY, all_must_hold=True),
     "apexv1_extended_v1": DatasetPolicy(system="apex_system"),
     "lexam_oq_v1": DatasetPolicy(
         reference=ReferenceStyle.LEXAM, quantised=True, pass_wins=PassWinner.SCORE, guidance="lexam_open"

@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from howsure.errors import ModelRefused
+from howsure.judges.attachment_paths import find_document
 from howsure.judges.dataset_policies import POLICIES, dataset_policy
 from howsure.judges.quotations import cut_middle, prefix_lines
 from howsure.llm.base import ModelRequest
@@ -123,7 +124,8 @@ class Documents:
         attachments = self._attachments(case)
         if not attachments or not self.pictures:
             return ()
-        paths = (path for each in attachments if (path := self._find(each.path)) and _can_be_shown(path))
+        found = map(self._find, (each.path for each in attachments))
+        paths = (path for path in found if isinstance(path, Path) and _can_be_shown(path))
         return tuple(self._image(path) for path, _ in zip(paths, range(MAX_PICTURES), strict=False))
 
     def _show(self, document: DocumentText) -> str:
@@ -137,8 +139,8 @@ class Documents:
         for attachment in attachments:
             name = " ".join((attachment.title or attachment.path).split())
             path = self._find(attachment.path)
-            if path is None:
-                yield name, DocumentText(unread="this document was not found, and nobody has read it")
+            if isinstance(path, str):
+                yield name, DocumentText(unread=path or "this document was not found, and nobody has read it")
             elif media_type(path):
                 shown += _can_be_shown(path)
                 yield name, self._picture(path, shown, pictures)
@@ -165,12 +167,10 @@ class Documents:
             return ()
         return case.input.attachments if dataset_policy(case, self.policies).attachments else ()
 
-    def _find(self, path: str) -> Path | None:
-        for folder in self._folders:
-            whole = (folder / path).resolve()
-            if whole.is_relative_to(folder.resolve()) and whole.is_file():
-                return whole
-        return None
+    def _find(self, path: str) -> Path | str:
+        """The file in the first folder that has it, or why it is not shown."""
+        found = [find_document(path, folder) for folder in self._folders]
+        return next((each for each in found if isinstance(each, Path)), next(iter(found), ""))
 
 
 NO_DOCUMENTS = Documents()

@@ -12,15 +12,16 @@ from typing import Any
 from msgspec import Struct
 
 from howsure.judges.rulings import UnparsableReply
+from howsure.model.flag import UnreadableKind
 
 FALSE_STARTS = 500
 """How many brackets that open nothing are tried before a reply is given up; real replies have far fewer."""
 
 _THINKING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _UNFINISHED = re.compile(r"\A\s*<(think|thinking|reasoning)>", re.IGNORECASE)
-_STRING_OR_COMMA = re.compile(r'"(?:\\.|[^"\\])*"|,(?=\s*[}\]])', re.DOTALL)
+_STRING_OR_COMMA = re.compile(r'(?<!\\)"(?:\\.|[^"\\])*"|,(?=\s*[}\]])', re.DOTALL)
 _OPENING = re.compile(r"[{\[]")
-_STRING_OR_BRACKET = re.compile(r'"(?:\\.|[^"\\])*"|[{}\[\]]', re.DOTALL)
+_STRING_OR_BRACKET = re.compile(r'(?<!\\)"(?:\\.|[^"\\])*"|[{}\[\]]', re.DOTALL)
 _LIKE_JSON = re.compile(r"""\{\s*(?:["']|\w+\s*:)|\[\s*["'{\[]""")
 _HALF_ESCAPED = re.compile(
     r"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -44,7 +45,7 @@ def strip_thinking(text: str) -> str:
     if thought := _THINKING.match(text):
         return text[thought.end() :]
     if _UNFINISHED.match(text):
-        raise UnparsableReply("the reply ends while the judge is still thinking")
+        raise UnparsableReply("the reply ends while the judge is still thinking", UnreadableKind.CUT_OFF)
     return text
 
 
@@ -63,7 +64,7 @@ def find_json(text: str) -> EmbeddedJson:
             return EmbeddedJson((_DECODER.decode(text.strip()),), "")
         return _scan(_STRING_OR_COMMA.sub(lambda found: "" if found[0] == "," else found[0], text))
     except RecursionError:
-        raise UnparsableReply("the reply is nested too deeply") from None
+        raise UnparsableReply("the reply is nested too deeply", UnreadableKind.NOT_JSON) from None
     except RepeatedKey as error:
         raise UnparsableReply(str(error)) from None
 
@@ -80,7 +81,8 @@ def _scan(text: str) -> EmbeddedJson:
         except ValueError:
             false_starts += 1
             if false_starts > FALSE_STARTS:
-                raise UnparsableReply("the reply has more brackets than can be made sense of") from None
+                problem = "the reply has more brackets than can be made sense of"
+                raise UnparsableReply(problem, UnreadableKind.NOT_JSON) from None
             closings = _closings(text, start) if closings is None else closings
             position = _skip_broken(text, start, closings.get(start))
             if position > start + 1 and _LIKE_JSON.match(text, start):
@@ -99,7 +101,7 @@ def _skip_broken(text: str, start: int, closing: int | None) -> int:
     if closing is not None:
         return closing
     if _LIKE_JSON.match(text, start):
-        raise UnparsableReply("the reply breaks off inside its JSON")
+        raise UnparsableReply("the reply breaks off inside its JSON", UnreadableKind.CUT_OFF)
     return start + 1
 
 

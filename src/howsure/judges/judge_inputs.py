@@ -23,6 +23,7 @@ from howsure.judges.conversations import (
 )
 from howsure.judges.documents import Documents
 from howsure.judges.quotations import prefix_lines
+from howsure.model.adk_criteria import CRITERIA, RUBRICS
 from howsure.model.agent import Agent
 from howsure.model.case import Case, Scenario, SingleTurn, user_turns
 from howsure.model.expectation import (
@@ -38,6 +39,7 @@ from howsure.model.expectation import (
 )
 from howsure.model.rubric import Rule
 from howsure.model.transcript import AgentStep, Role, ToolCall, Transcript
+from howsure.traces.declared import declared_instructions, declared_tools
 
 NO_TOOLS = "(the agent has no tools)"
 NOTHING_USED = "(no tool and no knowledge base was used)"
@@ -53,10 +55,13 @@ def agent_notes(agent: Agent | None) -> str:
     return "\n".join(_notes(agent)) if agent else ""
 
 
-def available_tools(case: Case, agent: Agent | None) -> str:
-    """The tools that could be called: the case's, else the agent's; never the ones that happened to be called."""
-    if case.tools is not None:
-        described = [_tool(tool.name, tool.description, tool.parameters) for tool in case.tools]
+def available_tools(case: Case, agent: Agent | None, transcript: Transcript | None = None) -> str:
+    """The tools that could be called: the case's, else the agent's, else those that its models were told of; never the
+    ones that happened to be called."""
+    declared = declared_tools(transcript.spans) if transcript and agent is None else None
+    tools = declared if case.tools is None else case.tools
+    if tools is not None:
+        described = [_tool(tool.name, tool.description, tool.parameters) for tool in tools]
     elif agent is not None:
         described = [_tool(tool.tool_name, tool.description, None) for tool in agent.tools]
     else:
@@ -184,7 +189,11 @@ def _reference_notes(question: Question) -> str:
     custom = question.case.metadata.get("reference_data")
     if not isinstance(custom, dict):
         return ""
-    return "\n".join(f"{quote_name(key)}:\n{prefix_lines(one_line(value))}" for key, value in custom.items())
+    return "\n".join(
+        f"{quote_name(key)}:\n{prefix_lines(one_line(value))}"
+        for key, value in custom.items()
+        if key not in (CRITERIA, RUBRICS)
+    )
 
 
 def _expected_calls(question: Question) -> str:
@@ -307,8 +316,10 @@ INPUTS: Mapping[str, ShowInput] = {
     "rules": lambda question: _by_id(question, _rule, "its severity", _severity),
     "severity": _severity,
     "agent": lambda question: agent_notes(question.agent),
-    "agent_instructions": lambda question: question.agent.system_prompt if question.agent else "",
-    "available_tools": lambda question: available_tools(question.case, question.agent),
+    "agent_instructions": lambda question: (
+        question.agent.system_prompt if question.agent else declared_instructions(question.transcript.spans)
+    ),
+    "available_tools": lambda question: available_tools(question.case, question.agent, question.transcript),
     "source_notes": lambda question: source_notes(question.transcript, question.agent),
 }
 """Every input by its name, except `documents`, which must be read from files."""

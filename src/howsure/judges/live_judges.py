@@ -24,6 +24,7 @@ from howsure.judges.replies import FINISH
 from howsure.llm.base import LanguageModel, ModelRequest
 from howsure.llm.messages import CallSettings, FinishReason, TokenAlternative, TokenLogprob
 from howsure.model.case import Case
+from howsure.model.flag import UnreadableKind
 from howsure.model.score import Part, Scale
 
 PROBABILITY = "prob_score"
@@ -31,7 +32,7 @@ PROBABILITY = "prob_score"
 # An unescaped quote before `score` is a key: inside a text of the reply it would be escaped.
 _SCORE = re.compile(r'(?<!\\)"score"\s*:\s*"?(?P<value>\d+)(?:\.0+)?(?![\d.])')
 # A token may also hold what stands next to the number: `": 4`, ` 4`, `4}`.
-_NUMBER_TOKEN = re.compile(r'[\s":]*(\d+)(?:\.0+)?[\s"},\]]*')
+_NUMBER_TOKEN = re.compile(r'[\s":]{0,20}(\d{1,9})(?:\.0+)?[\s"},\]]*')
 
 
 class LiveJudge:
@@ -91,7 +92,7 @@ class LiveJudge:
         except ModelFailed as failure:
             raise JudgeFailed(f"judge {self.name!r}: {failure}{picture_hint(failure, request)}") from failure
         if completion.finish is FinishReason.REFUSED and not completion.text.strip():
-            raise JudgeFailed(f"judge {self.name!r}: the model refused to reply")
+            raise JudgeFailed(f"judge {self.name!r}: the model refused to reply", UnreadableKind.REFUSED.flag)
         value = weighted_value(completion.logprobs, rating.scale) if completion.logprobs and rating else None
         details: dict[str, Any] = {} if value is None else {PROBABILITY: value}
         if completion.finish is FinishReason.LENGTH:

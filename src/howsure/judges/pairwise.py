@@ -24,9 +24,9 @@ from howsure.judges.judge_inputs import INPUTS
 from howsure.judges.judge_prompts import PlainPrompt, fill_placeholders, read_plain_prompt, reply_schema
 from howsure.judges.panels import total_cost, voting_members
 from howsure.judges.quotations import quote_blocks
-from howsure.judges.replies import ask_until_readable, split_json_and_prose, unwrap
-from howsure.judges.reply_fields import find_reason, normalize_fields
-from howsure.judges.rulings import NoValue, UnparsableReply
+from howsure.judges.replies import ask_until_readable, find_reason, normalize_fields, split_json_and_prose, unwrap
+from howsure.judges.rulings import OFF_SCALE, NoValue, UnparsableReply
+from howsure.judges.verdict_sentences import stated_picks
 from howsure.model.case import user_turns
 from howsure.model.transcript import Transcript
 from howsure.stats.agreement import AgreementCount
@@ -165,14 +165,19 @@ def pairwise_question(question_a: Question, question_b: Question, order: AnswerO
 
 
 def read_pick(content: Any) -> Pick:
-    """`first`, `second` or `tie`, in an object or alone; the letters and numbers that judges write instead."""
+    """`first`, `second` or `tie`, in an object, alone, or as a sentence (`Therefore, Output (a) is better.`); or the
+    letters and numbers that judges write instead."""
     alone = _parse_position(strip_thinking(content) if isinstance(content, str) else content)
     if alone is not None:
         return Pick(place=alone)
     values, prose = split_json_and_prose(content)
     picks = [_read_object(raw) for each in values if isinstance(raw := unwrap(each), dict)]
-    if len({pick.place for pick in picks} | ({beside} if (beside := _parse_position(prose)) else set())) > 1:
+    bare = _parse_position(prose)
+    beside = {_POSITIONS[each] for each in stated_picks(prose)} | ({bare} if bare else set())
+    if len({pick.place for pick in picks} | beside) > 1:
         raise UnparsableReply("the reply contradicts itself: it prefers both")
+    if not picks and beside:
+        return Pick(place=beside.pop(), reason=prose)
     if not picks:
         raise NoValue("no preference in the reply")
     return picks[-1]
@@ -185,7 +190,7 @@ def _read_object(raw: Mapping[str, Any]) -> Pick:
         raise NoValue(f"no preference among the fields {', '.join(map(repr, fields)) or '(none)'}")
     if None in places.values():
         key = next(key for key, place in places.items() if place is None)
-        raise UnparsableReply(f"`{key}` is {fields[key]!r}; expected first, second or tie")
+        raise UnparsableReply(f"`{key}` is {fields[key]!r}; expected first, second or tie", OFF_SCALE)
     if len(set(places.values())) > 1:
         raise UnparsableReply(f"the fields contradict each other: {' and '.join(places)}")
     place = next(iter(places.values()))

@@ -64,6 +64,7 @@ class Ballot(Struct, frozen=True, kw_only=True):
     judge: str
     ruling: Ruling | None = None
     error: str = ""
+    flag: str = ""
     cost_usd: float | None = None
     details: dict[str, Any] = field(default_factory=dict)
     votes: tuple[Ballot, ...] = ()
@@ -184,7 +185,7 @@ class _MemberPoll(Struct, frozen=True):
         try:
             return Ballot(judge=name, ruling=combine_votes(ballots, self.mark), cost_usd=cost, votes=ballots)
         except JudgeFailed as failure:
-            return Ballot(judge=name, error=str(failure), cost_usd=cost, votes=ballots)
+            return Ballot(judge=name, error=str(failure), flag=failure.flag, cost_usd=cost, votes=ballots)
 
     async def _vote(self, name: str, number: int) -> Ballot:
         """A member that fails gives a ballot without a ruling; a budget that is used up ends the case."""
@@ -196,7 +197,7 @@ class _MemberPoll(Struct, frozen=True):
                 raise JudgeFailed(f"{ruling.value} is not a value")
             return Ballot(judge=name, ruling=ruling, cost_usd=meter.cost_usd, details=reply.details)
         except JudgeFailed as failure:
-            return Ballot(judge=name, error=str(failure), cost_usd=meter.cost_usd)
+            return Ballot(judge=name, error=str(failure), flag=failure.flag, cost_usd=meter.cost_usd)
 
 
 class _CostMeter:
@@ -241,7 +242,7 @@ Count = Callable[[Sequence[ValuedRuling], PassMark, str], tuple[float, str]]
 
 def _single_ruling(ballot: Ballot) -> tuple[Ruling, JudgeReply]:
     if ballot.ruling is None:
-        raise JudgeFailed(ballot.error)
+        raise JudgeFailed(ballot.error, ballot.flag)
     details = {**ballot.details, "votes": vote_details(ballot.votes)} if ballot.votes else ballot.details
     return ballot.ruling, JudgeReply(content=None, judge=ballot.judge, cost_usd=ballot.cost_usd, details=details)
 
@@ -249,8 +250,10 @@ def _single_ruling(ballot: Ballot) -> tuple[Ruling, JudgeReply]:
 def _combine(count: Count, ballots: Sequence[Ballot], mark: PassMark, who: str) -> Ruling:
     rulings = [ballot.ruling for ballot in ballots if ballot.ruling is not None]
     if 2 * len(rulings) <= len(ballots):
-        errors = "; ".join(f"{ballot.judge}: {ballot.error}" for ballot in ballots if ballot.ruling is None)
-        raise JudgeFailed(f"{who} has no quorum: {len(rulings)} of {len(ballots)} ruled; {errors}")
+        silent = [ballot for ballot in ballots if ballot.ruling is None]
+        errors = "; ".join(f"{ballot.judge}: {ballot.error}" for ballot in silent)
+        flag = next((ballot.flag for ballot in silent if ballot.flag), "")
+        raise JudgeFailed(f"{who} has no quorum: {len(rulings)} of {len(ballots)} ruled; {errors}", flag)
     valued = [ruling for ruling in rulings if not isinstance(ruling, NotApplicable)]
     not_applicable = [ruling for ruling in rulings if isinstance(ruling, NotApplicable)]
     if len(not_applicable) == len(valued):

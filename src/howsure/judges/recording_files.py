@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from howsure.config import PanelRule
 from howsure.errors import DatasetInvalid, Level, Problem
@@ -96,7 +97,7 @@ class _PlainLine(Struct, forbid_unknown_fields=True):
     judge: str | None = None
     attempt: int | None = None
     details: dict[str, Any] | None = None
-    draw: int | None = msgspec.field(name="sample", default=None)
+    sample: int | None = None
     order: str | None = None
     panel: PanelSeat | None = None
 
@@ -152,20 +153,7 @@ def _fast(raw: bytes) -> RecordedReply | None:
     raw_reply = bytes(plain.reply)
     if not isinstance(reply, str) and (raw_reply.count(b'":') != _keys(reply) or _SPACED_KEY.search(raw_reply)):
         return None
-    return RecordedReply(
-        case_id=plain.case_id,
-        grader=plain.grader,
-        reply=reply,
-        candidate=plain.candidate,
-        repeat=plain.repeat,
-        criterion=plain.criterion_id or "",
-        judge=plain.judge or "",
-        draw="" if plain.draw is None else str(plain.draw),
-        attempt=plain.attempt or 1,
-        order=plain.order or "",
-        details=plain.details,
-        seat=plain.panel,
-    )
+    return _line({**asdict(plain), "reply": reply})
 
 
 def _keys(value: Any) -> int:
@@ -193,6 +181,8 @@ def _slow(raw: bytes) -> tuple[RecordedReply | None, list[Problem]]:
     except json.JSONDecodeError as error:
         hint = "each line is one JSON object"
         return None, [Problem(code="json-syntax", message=error.msg, column=error.colno, hint=hint)]
+    except ValueError:
+        return None, [Problem(code="json-number-too-long", message="a number has more digits than can be read")]
     except RecursionError:
         return None, [Problem(code="json-depth", message="nested too deeply")]
     if not isinstance(row, dict):

@@ -21,6 +21,8 @@ from howsure.model.score import Part
 
 OPTIONAL = frozenset({"criterion_id", "sample", "details", "order", "failed", "panel"})
 """Fields that a line leaves out where they say nothing."""
+FLAG = "flag"
+"""A key in the details of a line about a failure."""
 
 
 class RecordingJudge:
@@ -44,7 +46,8 @@ class RecordingJudge:
             reply = await self._judge.ask(question)
         except JudgeFailed as failure:
             # A failure is part of the run: a replay must fail with the same words.
-            self._write(self._line(question, JudgeReply(content=""), str(failure)))
+            about = {FLAG: failure.flag} if failure.flag else {}
+            self._write(self._line(question, JudgeReply(content="", details=about), str(failure)))
             raise
         self._write(self._line(question, reply))
         return reply
@@ -87,8 +90,8 @@ Key = tuple[str, str, str, int]
 
 
 class RecordedJudge:
-    """All replies of a recording. `at` gives the judge of one candidate and repeat. `warnings` are about unknown
-    fields. `panel` says how several judges become one where the lines do not."""
+    """All replies of a recording. `at` gives the judge of one candidate and repeat. `judges` are those that the lines
+    name. `warnings` are about unknown fields. `panel` says how several judges become one where the lines do not."""
 
     name = "recorded"
 
@@ -96,6 +99,7 @@ class RecordedJudge:
         self, lines: Sequence[RecordedReply], warnings: Sequence[Problem] = (), panel: PanelSettings | None = None
     ) -> None:
         self.warnings = tuple(warnings)
+        self.judges = tuple(sorted({line.judge for line in lines if line.judge}))
         self._panel = panel
         self._has_panels = panel is not None or any(line.seat is not None for line in lines)
         self._replies: dict[Key, list[RecordedReply]] = {}
@@ -177,7 +181,7 @@ class CandidateRecording:
             raise JudgeFailed(f"the recording has {len(lines)} replies for {self._describe(question)}{hint}")
         (line,) = lines
         if line.failed:
-            raise JudgeFailed(line.failed)
+            raise JudgeFailed(line.failed, str((line.details or {}).get(FLAG, "")))
         return JudgeReply(content=line.reply, judge=line.judge or self.name, details=line.details or {})
 
     def _describe(self, question: Question) -> str:

@@ -7,7 +7,9 @@ docs/judging.md lists every shape that is accepted."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -18,24 +20,190 @@ from howsure.judges.base import Judge, JudgeReply, Question
 from howsure.judges.conversations import one_line
 from howsure.judges.embedded_json import find_json, replace_lone_surrogates, strip_thinking
 from howsure.judges.quotations import cut_middle
-from howsure.judges.reply_fields import (
-    NUMBERS,
-    VERDICTS,
-    StatedNumber,
-    Value,
-    VerdictWord,
-    find_evidence,
-    find_reason,
-    find_values,
-    normalize_fields,
-    normalize_key,
-    parse_value,
-    require_on_scale,
-    scale_end,
+from howsure.judges.rulings import (
+    OFF_SCALE,
+    Check,
+    NotApplicable,
+    NoValue,
+    Rating,
+    RubricVerdict,
+    RubricVerdicts,
+    UnparsableReply,
 )
-from howsure.judges.rulings import Check, NotApplicable, NoValue, Rating, RubricVerdict, RubricVerdicts, UnparsableReply
+from howsure.judges.verdict_sentences import stated_numbers
 from howsure.llm.messages import FinishReason
+from howsure.model.flag import UnreadableKind
 from howsure.model.score import UNIT, Scale
+
+NUMBERS = ("score", "rating", "grade", "result")
+VERDICTS = ("verdict", "passed", "pass", "met", "criteriamet", "criterionmet")
+REASONS = ("explanation", "rationale", "reasoning", "reason", "thoughtchain")
+EVIDENCE = ("evidence", "quotes", "quote")
+
+_NOT_PLAIN = re.compile(r"[^a-z0-9]")
+
+
+@lru_cache(maxsize=4096)
+def normalize_key(key: str) -> str:
+    return _NOT_PLAIN.sub("", key.lower())
+
+
+def normalize_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields by normalized key; two values under one key cannot be read."""
+    fields: dict[str, Any] = {}
+    for key, value in raw.items():
+        plain = normalize_key(key)
+        if plain in fields and fields[plain] != value:
+            raise UnparsableReply(f"the reply says two things under the key {key!r}")
+        fields[plain] = value
+    return fields
+
+
+def find_reason(fields: Mapping[str, Any]) -> tuple[str, str]:
+    """The reason and its key."""
+    for key in REASONS:
+        raw = fields.get(key)
+        if isinstance(raw, str) and raw.strip():
+            return raw.strip(), key
+    return "", ""
+
+
+def find_evidence(fields: Mapping[str, Any]) -> tuple[tuple[str, ...], str]:
+    """What the judge quotes, and its key. A number is the number of a turn."""
+    for key in EVIDENCE:
+        raw = fields.get(key)
+        if isinstance(raw, str) and raw.strip():
+            return (raw,), key
+        if isinstance(raw, list) and all(isinstance(each, str) or type(each) is int for each in raw):
+            return tuple(each if isinstance(each, str) else f"turn {each}" for each in raw), key
+    return (), ""
+
+
+class VerdictWord(Enum):
+    """What a verdict word means."""
+
+    YES = "yes"
+    NO = "no"
+    NOT_APPLICABLE = "not applicable"
+
+
+class StatedNumber(Struct, frozen=True):
+    """A number, and the top of the scale where the judge named it (`4/5`)."""
+
+    value: float
+    out_of: float | None = None
+
+
+Value = StatedNumber | VerdictWord
+
+_WORDS = {
+    **dict.fromkeys(("yes", "true", "met", "pass", "passed"), VerdictWord.YES),
+    **dict.fromkeys(("no", "false", "not met", "unmet", "fail", "failed", "not passed"), VerdictWord.NO),
+    **dict.fromkeys(("n/a", "na", "not applicable"), VerdictWord.NOT_APPLICABLE),
+}
+_NUMBER = r"(?P<number>(?>-?[0-9]+(?:\.[0-9]+)?))(?:\s*(?:/|out\s+of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?)))?"
+_WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_WORDS, reverse=True)) + ")"
+# A number that goes on (`4-5`, `4 %`, `4,5`) is not that number; a word that goes on (`no doubt`) is not that word.
+_NUMBER_ENDS = r"(?!\s*(?:[-–—/%]|to\b|or\b|out\s+of\b)|\s?[½⅓⅔¼¾]|[.,]?[0-9]|[A-Za-z])"
+_WORD_ENDS = r"(?=\s*(?:$|[,.;:!)\n\"'”]|\s[-–—]))"
+_NUMBER_ALONE = re.compile(_NUMBER)
+_LABEL = r"(?<![\w-])(?P<label>{})[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:=]\s*[\"'“]?"
+_LABELLED_NUMBER = re.compile(_LABEL.format("score|rating|grade") + _NUMBER + _NUMBER_ENDS, re.IGNORECASE)
+_LABELLED_WORD = re.compile(
+    _LABEL.format(
+        "verdict|decision|result|judge?ment|final answer|criteri(?:a|on)[ _]met|met|passed|pass|score|rating|grade"
+    )
+    + _WORD
+    + _WORD_ENDS,
+    re.IGNORECASE | re.MULTILINE,
+)
+_RATED = re.compile(
+    r"\b(?:rat|scor|grad|giv)(?:e|es|ed|ing)\b[^.\n]{0,60}?(?<![\w.-])" + _NUMBER + _NUMBER_ENDS, re.IGNORECASE
+)
+_FIRST_WORD = re.compile(r"\A" + _WORD + _WORD_ENDS, re.IGNORECASE)
+_DECORATION = re.compile(r"[*`#]+")
+_WRAPPING = " \t\r\n\"'“”*`.!_()[]"
+
+
+def parse_value(raw: Any) -> Value | None:
+    """The value of a field; None: it is no value."""
+    if isinstance(raw, bool):
+        return VerdictWord.YES if raw else VerdictWord.NO
+    if isinstance(raw, int | float):
+        return StatedNumber(_finite(raw))
+    if isinstance(raw, str):
+        return parse_word(raw) or _number_alone(raw)
+    return None
+
+
+def parse_word(text: str) -> VerdictWord | None:
+    """The meaning of a text that is only a verdict word."""
+    return _WORDS.get(re.sub(r"[\s_-]+", " ", text.strip(_WRAPPING).lower()))
+
+
+def find_values(prose: str, *, sentences: bool = True) -> Iterator[Value]:
+    """Every value that the prose states as its own: alone on the first or last line, after a label, as `rated 4/5`, as
+    a sentence (`I would give it a score of 4`), or as a verdict word that opens the text. Numbers and words that are
+    merely mentioned do not count."""
+    if not prose:
+        return
+    plain = _DECORATION.sub("", prose).strip()
+    lines = plain.splitlines()
+    for line in dict.fromkeys((lines[0], lines[-1])) if lines else ():
+        if (alone := parse_word(line) or _number_alone(line)) is not None:
+            yield alone
+    if opening := _FIRST_WORD.match(plain):
+        yield _matched_value(opening)
+    for pattern in (_LABELLED_NUMBER, _LABELLED_WORD, _RATED):
+        for found in pattern.finditer(plain):
+            value = _matched_value(found)
+            if pattern is not _RATED or (isinstance(value, StatedNumber) and value.out_of is not None):
+                yield value
+    if sentences:
+        yield from map(_as_number, stated_numbers(plain))
+
+
+def require_on_scale(number: StatedNumber, scale: Scale, *, whole: bool) -> float:
+    """The number, if it is on the scale; it is never moved onto it."""
+    if number.out_of is not None and number.out_of != scale.high:
+        raise UnparsableReply(f"{number.value:g} out of {number.out_of:g} where the scale is {scale}", OFF_SCALE)
+    if number.value not in scale:
+        raise UnparsableReply(f"{number.value:g} is not on the scale {scale}", OFF_SCALE)
+    if whole and not number.value.is_integer():
+        raise UnparsableReply(f"{number.value:g} where a whole number is needed, {scale}", OFF_SCALE)
+    return number.value
+
+
+def scale_end(word: VerdictWord, scale: Scale) -> float:
+    """Yes and no as the ends of 0 to 1; on any other scale a number is needed."""
+    if scale != UNIT:
+        raise UnparsableReply(f"a {word.value!r} where a number is needed, {scale}", OFF_SCALE)
+    return 1.0 if word is VerdictWord.YES else 0.0
+
+
+def _number_alone(text: str) -> StatedNumber | None:
+    found = _NUMBER_ALONE.fullmatch(text.strip(_WRAPPING))
+    return _as_number(found) if found else None
+
+
+def _matched_value(found: re.Match[str]) -> Value:
+    groups = found.groupdict()
+    if (word := groups.get("word")) and (meant := parse_word(word)):
+        return meant
+    return _as_number(found)
+
+
+def _as_number(found: re.Match[str]) -> StatedNumber:
+    out_of = found["out_of"]
+    return StatedNumber(float(found["number"]), None if out_of is None else float(out_of))
+
+
+def _finite(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("inf")
+
 
 _VALUES = (*NUMBERS, *VERDICTS)
 _FENCE = re.compile(r"```\w*")
@@ -48,7 +216,9 @@ def read_rating(content: Any, scale: Scale, *, whole: bool = False) -> Rating | 
     values, prose = split_json_and_prose(content)
     if len(values) == 1 and not prose:
         return read_value(unwrap(values[0]), scale, whole=whole)
-    rulings = [_plain(value, scale, whole) for value in find_values(prose) if _counts(value, scale)]
+    # A check is a yes or no: numbers in its sentences are about the answer.
+    stated = find_values(prose, sentences=scale != UNIT or not whole)
+    rulings = [_plain(value, scale, whole) for value in stated if _counts(value, scale)]
     unfit: list[str] = []
     for raw in values:
         try:
@@ -109,34 +279,28 @@ def unwrap(value: Any) -> Any:
     return value
 
 
-class _FieldValues(Struct, frozen=True):
-    """The values among an object's fields, and their keys."""
-
-    numbers: list[StatedNumber]
-    words: list[VerdictWord]
-    keys: list[str]
-
-
 def _object(raw: Mapping[str, Any], scale: Scale, whole: bool) -> Rating | NotApplicable:
     fields = normalize_fields(raw)
-    values = _collect_values(fields, scale)
+    numbers, words = _collect_values(fields, scale)
     reason, reason_key = find_reason(fields)
-    if VerdictWord.NOT_APPLICABLE in values.words:
-        if values.numbers or len(set(values.words)) > 1:
+    if VerdictWord.NOT_APPLICABLE in words.values():
+        if numbers or len(set(words.values())) > 1:
             raise UnparsableReply("the reply says both that it does not apply and that it does")
         return NotApplicable(reason=reason)
     evidence, evidence_key = find_evidence(fields)
-    used = {reason_key, evidence_key, *values.keys}
+    # Next to a number, a verdict is a remark; it stays among the details.
+    used = {reason_key, evidence_key, *(numbers or words)}
     return Rating(
-        value=_one_value(values, scale, whole),
-        stated_pass=values.words[0] is VerdictWord.YES if values.numbers and values.words else None,
+        value=_one_value(numbers.values(), [*words.values()], scale, whole),
+        stated_pass=next(iter(words.values())) is VerdictWord.YES if numbers and words else None,
         reason=reason,
         evidence=evidence,
         details={key: value for key, value in raw.items() if normalize_key(key) not in used},
     )
 
 
-def _collect_values(fields: Mapping[str, Any], scale: Scale) -> _FieldValues:
+def _collect_values(fields: Mapping[str, Any], scale: Scale) -> tuple[dict[str, StatedNumber], dict[str, VerdictWord]]:
+    """The numbers and the words among an object's fields, by their keys."""
     numbers: dict[str, StatedNumber] = {}
     words: dict[str, VerdictWord] = {}
     for key in _VALUES:
@@ -153,18 +317,16 @@ def _collect_values(fields: Mapping[str, Any], scale: Scale) -> _FieldValues:
             raise NoValue(f"`{key}` is {_short(raw)}")
     if not numbers and not words:
         raise NoValue(f"no value among the fields {', '.join(map(repr, fields)) or '(none)'}")
-    # Next to a number, a verdict is a remark; it stays among the details.
-    return _FieldValues([*numbers.values()], [*words.values()], [*(numbers or words)])
+    return numbers, words
 
 
-def _one_value(values: _FieldValues, scale: Scale, whole: bool) -> float:
+def _one_value(stated: Iterable[StatedNumber], words: Sequence[VerdictWord], scale: Scale, whole: bool) -> float:
     """The number, when the fields agree; a word alone only where it is a value itself."""
-    numbers = {require_on_scale(number, scale, whole=whole) for number in values.numbers}
-    if len(numbers) > 1 or len(set(values.words)) > 1:
-        words = sorted({word.value for word in values.words})
-        listed = [*(f"{number:g}" for number in sorted(numbers)), *words]
+    numbers = {require_on_scale(number, scale, whole=whole) for number in stated}
+    if len(numbers) > 1 or len(set(words)) > 1:
+        listed = [*(f"{number:g}" for number in sorted(numbers)), *sorted({word.value for word in words})]
         raise UnparsableReply(f"the fields contradict each other: {' and '.join(listed)}")
-    return numbers.pop() if numbers else scale_end(values.words[0], scale)
+    return numbers.pop() if numbers else scale_end(words[0], scale)
 
 
 def _plain(value: Value, scale: Scale, whole: bool) -> Rating | NotApplicable:
@@ -265,6 +427,13 @@ REPEAT_CAP = 4_000
 """Characters of an unreadable reply that the judge is shown again."""
 FINISH = "finish_reason"
 """A key in the details of a reply that did not end by itself."""
+WHOLE_REPLY = "whole_reply"
+"""A key in what stands for the ruling on a criterion that the reply of its batch does not rule on."""
+_REFUSAL = re.compile(
+    r"\W*(?:(?:i['’]m|i am|we are) (?:very |so )?(?:sorry|unable|not able)|sorry|as an ai"
+    r"|i (?:can['’]t|cannot|won['’]t|will not|must decline))\b",
+    re.IGNORECASE,
+)
 CUT_OFF = " (the reply was cut off at its token limit)"
 
 
@@ -273,6 +442,7 @@ async def ask_until_readable(
 ) -> tuple[R, JudgeReply]:
     """The first ruling that `read` can read, with its reply; or `JudgeFailed` with what was wrong each time."""
     problems: list[str] = []
+    flag = ""
     for attempt in range(1, tries + 1):
         if attempt != question.attempt:
             question = replace(question, attempt=attempt)
@@ -282,14 +452,35 @@ async def ask_until_readable(
         except JudgeFailed as failure:
             if not problems:
                 raise
-            raise JudgeFailed("; ".join((*problems, f"attempt {attempt}: {failure}"))) from failure
+            told = "; ".join((*problems, f"attempt {attempt}: {failure}"))
+            raise JudgeFailed(told, failure.flag or flag) from failure
         try:
             return read(reply.content), reply
         except (UnparsableReply, RecursionError) as error:
             wrong = f"{error}{CUT_OFF}" if reply.details.get(FINISH) == FinishReason.LENGTH.value else str(error)
+            flag = unreadable_kind(error, reply).flag
             problems.append(f"attempt {attempt}: {wrong}: {quote_reply(reply.content)}")
             question = replace(question, unreadable=wrong, replied=cut_middle(one_line(reply.content), REPEAT_CAP))
-    raise JudgeFailed("; ".join(problems))
+    raise JudgeFailed("; ".join(problems), flag)
+
+
+def unreadable_kind(error: Exception, reply: JudgeReply) -> UnreadableKind:
+    """Why this reply could not be read. Words of refusal only tell kinds apart; they never make a ruling."""
+    if reply.details.get(FINISH) == FinishReason.LENGTH.value:
+        return UnreadableKind.CUT_OFF
+    kind = error.kind if isinstance(error, UnparsableReply) else UnreadableKind.NOT_JSON
+    content = reply.content.get(WHOLE_REPLY) if isinstance(reply.content, dict) else reply.content
+    if kind is not UnreadableKind.NO_GRADE or not isinstance(content, str):
+        return kind
+    try:
+        text = strip_thinking(content).strip()
+        if not text:
+            return UnreadableKind.EMPTY
+        if _REFUSAL.match(text):
+            return UnreadableKind.REFUSED
+        return UnreadableKind.NOT_JSON if "{" in text and not find_json(text).values else kind
+    except UnparsableReply as broken:
+        return broken.kind
 
 
 def quote_reply(content: Any) -> str:

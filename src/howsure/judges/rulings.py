@@ -7,13 +7,25 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from howsure.model.flag import UnreadableKind
+
 
 class UnparsableReply(ValueError):
     """A reply that cannot be read. The judge is asked again; its meaning is never guessed."""
 
+    def __init__(self, message: str, kind: UnreadableKind = UnreadableKind.SEVERAL_GRADES) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+OFF_SCALE = UnreadableKind.OFF_SCALE
+
 
 class NoValue(UnparsableReply):
     """Nothing in the reply is a value. (A wrong value is a plain `UnparsableReply`.)"""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, UnreadableKind.NO_GRADE)
 
 
 class Rating(Struct, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 from howsure.dialects import base as dialects
+from howsure.dialects.tool_results import base as tool_results
 from howsure.graders import base as graders
 from howsure.kit import report_formats
 from howsure.llm import base as llm
@@ -16,6 +17,7 @@ from howsure.users import base as users
 
 CONTRACTS: dict[str, tuple[str, ModuleType, tuple[str, ...]]] = {
     "Dialect": ("kit.dialects", dialects, ("Importer", "Dialect")),
+    "Results reader": ("kit.results_readers", tool_results, ("ResultsReader", "SampleResult", "UnreadableRecord")),
     "Target": ("kit.targets", targets, ("Target", "Session", "Reply", "Closing")),
     "Target kind": ("kit.kinds", targets, ("TargetKind", "TargetRequest")),
     "Simulated user": ("kit.users", users, ("UserSimulator", "User", "UserMessage", "UserExit")),

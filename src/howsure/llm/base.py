@@ -38,17 +38,10 @@ class ModelReply(Struct, frozen=True, kw_only=True):
     logprobs: tuple[TokenLogprob, ...] | None = None
 
 
-class Completion(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Completion(ModelReply, frozen=True, kw_only=True, omit_defaults=True):
     """A reply with its cost. `cost_usd` is what this call cost now (0 from the cache, None: price or tokens unknown),
     while `usage` is what the answer cost when it was made."""
 
-    text: str
-    model: str
-    usage: Usage
-    finish: FinishReason = FinishReason.STOP
-    tool_calls: tuple[ToolCall, ...] = ()
-    echo: Any = None
-    logprobs: tuple[TokenLogprob, ...] | None = None
     cost_usd: float | None = None
     latency_ms: float = 0.0
     cached: bool = False

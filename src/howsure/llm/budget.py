@@ -16,6 +16,8 @@ MONEY = re.compile(r"(?:\$\s*(?P<before>[\d.]+)|(?P<after>[\d.]+)\s*(?:usd|\$))"
 TOKENS = re.compile(r"(?P<number>[\d.]+)\s*(?P<scale>[km]?)\s*tok(?:en)?s?", re.IGNORECASE)
 TIME = re.compile(r"(?:(?P<h>[\d.]+)\s*h)?\s*(?:(?P<m>[\d.]+)\s*m(?:in)?)?\s*(?:(?P<s>[\d.]+)\s*s(?:ec)?)?")
 SCALES = {"": 1, "k": 1_000, "m": 1_000_000}
+LONGEST_PART = 100
+"""Characters: the time to match one grows with the square of its length."""
 SECONDS = {"h": 3600, "m": 60, "s": 1}
 
 
@@ -50,6 +52,8 @@ def parse_budget(text: str) -> Allowance:
 
 def _amount(part: str, text: str) -> tuple[str, float]:
     try:
+        if len(part) > LONGEST_PART:
+            raise ValueError
         if money := MONEY.fullmatch(part):
             return "usd", float(money["before"] or money["after"])
         if tokens := TOKENS.fullmatch(part):
@@ -64,10 +68,36 @@ def _amount(part: str, text: str) -> tuple[str, float]:
     )
 
 
-class BudgetMeter:
-    """The `Budget` that all calls of a run share. A resumed run starts with what it had `spent` before."""
+class CommonBudget(Struct, kw_only=True):
+    """A budget that several runs share: whose it is, its limits for a month, and what the other runs have spent."""
 
-    def __init__(self, allowance: Allowance, clock: Callable[[], float], spent: BudgetUse | None = None) -> None:
+    whose: str
+    allowance: Allowance
+    usd: float = 0.0
+    tokens: int = 0
+
+    def reached(self, usd: float, tokens: int) -> str:
+        """The limit that is reached when this run has spent so much, in a sentence; empty: none."""
+        allowed, usd, tokens = self.allowance, self.usd + usd, self.tokens + tokens
+        if allowed.usd is not None and usd >= allowed.usd:
+            return f"{self.whose} has spent its {allowed.usd:g} USD of this month ({usd:.4f} USD)"
+        if allowed.tokens is not None and tokens >= allowed.tokens:
+            return f"{self.whose} has spent its {allowed.tokens:,.0f} tokens of this month ({tokens:,} tokens)"
+        return ""
+
+
+class BudgetMeter:
+    """The `Budget` that all calls of a run share. A resumed run starts with what it had `spent` before; `common` is
+    what it shares with other runs."""
+
+    def __init__(
+        self,
+        allowance: Allowance,
+        clock: Callable[[], float],
+        spent: BudgetUse | None = None,
+        common: CommonBudget | None = None,
+    ) -> None:
+        self._common = common
         self.allowance = allowance
         self.spent = spent or BudgetUse()
         self._clock = clock
@@ -92,7 +122,7 @@ class BudgetMeter:
             return f"the budget of {allowed.tokens:,.0f} tokens is spent ({spent.tokens:,} tokens)"
         if allowed.seconds is not None and spent.seconds >= allowed.seconds:
             return f"the budget of {allowed.seconds:g} s is over"
-        return ""
+        return self._common.reached(spent.usd, spent.tokens) if self._common else ""
 
 
 def check_priced(allowance: Allowance, models: Iterable[tuple[str, bool]]) -> None:

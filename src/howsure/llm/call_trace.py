@@ -22,10 +22,6 @@ class CallTracer:
         self._trace = trace
         self.redactor = redactor
 
-    @property
-    def on(self) -> bool:
-        return self._trace is not None
-
     def record_attempt(
         self, model: str, purpose: str, number: int, body: bytes, outcome: ModelReply | FailedAttempt, seconds: float
     ) -> None:

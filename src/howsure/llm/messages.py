@@ -67,6 +67,6 @@ def decode_arguments(text: str) -> dict[str, Any]:
     """A call's arguments, which some providers send as text. What is no JSON object is kept as it came."""
     try:
         value = msgspec.json.decode(text or "{}")
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {UNREAD_ARGUMENTS: text}

@@ -9,10 +9,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from howsure.model.expectation import MatchMode
 
 Edges = Sequence[Sequence[int]]
 Pairs = dict[int, int]
+
+
+class ExpectationComparison(Struct, frozen=True, kw_only=True):
+    """What happened, compared with what was expected. `value` is the share of what is required (see `match_share`), 1.0
+    exactly if all of it is there. `missing` are names, one for each expected item that was not found."""
+
+    value: float
+    missing: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.value >= 1.0
 
 
 def maximum_matching(edges: Edges) -> Pairs:

@@ -4,14 +4,14 @@ Arguments are compared here too: all of them, at least them, at most them, or on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Any
 
-from msgspec import Struct
-
 from howsure.matching.alignment import (
+    ExpectationComparison,
     Pairs,
     align_in_order,
     forbids_others,
@@ -77,26 +77,16 @@ def _path_mismatches(expected: Arguments, actual: Arguments, paths: tuple[str, .
     return mismatches
 
 
-class CallComparison(Struct, frozen=True, kw_only=True):
-    """`value` is the share of what the mode requires (see `match_share`), 1.0 exactly if all of it is there.
+class CallComparison(ExpectationComparison, frozen=True, kw_only=True):
+    """`selection` is the same share as `value` over names alone. `arguments`: of the calls with an expected name, the
+    share whose arguments fit (None: there is none). `order`: of the calls that fit, the share in the expected order
+    (None: fewer than two). `unexpected` are names, one for each call."""
 
-    `selection` is the same share over names alone. `arguments`: of the calls with an expected name, the share whose
-    arguments fit (None: there is none). `order`: of the calls that fit, the share in the expected order (None: fewer
-    than two). `missing` and `unexpected` are names, one for each call.
-    """
-
-    value: float
     selection: float
     arguments: float | None = None
     order: float | None = None
     matched: int = 0
-    missing: tuple[str, ...] = ()
     unexpected: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        return self.value >= 1.0
 
 
 def compare_calls(calls: ToolCalls, messages: Iterable[Message]) -> CallComparison:
@@ -173,7 +163,8 @@ class _CallAlignment:
         fitting = maximum_matching(self.edges)
         ordered = self._ordered(len(fitting))
         pairs = ordered if self.mode in (MatchMode.EXACT, MatchMode.IN_ORDER) else fitting
-        called = self._count_called()
+        # How many expected names were called, each counted at most as often as it is expected.
+        called = (Counter(call.name for call in self.expected) & Counter(call.name for call in self.made)).total()
         used = set(pairs.values())
         spare = [place for place in range(len(self.made)) if place not in used]
         sizes = len(self.expected), len(self.made)
@@ -199,18 +190,6 @@ class _CallAlignment:
         if len(pairs) == possible:
             return pairs
         return align_in_order(_single_groups(len(self.expected)), _single_groups(len(self.made)), self.edges)
-
-    def _count_called(self) -> int:
-        """How many expected names were called, each counted at most as often as it is expected."""
-        calls: dict[str, int] = {}
-        for made in self.made:
-            calls[made.name] = calls.get(made.name, 0) + 1
-        called = 0
-        for call in self.expected:
-            if calls.get(call.name, 0) > 0:
-                calls[call.name] -= 1
-                called += 1
-        return called
 
     def _reasons(self, pairs: Pairs, fitting: Pairs, spare: list[int]) -> list[str]:
         reasons: list[str] = []

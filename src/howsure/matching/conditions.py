@@ -13,7 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from howsure.matching.matchers import compile_pattern, describe_value, is_number
+from howsure.matching.matchers import describe_value, is_number
+from howsure.matching.patterns import PatternRefused, compile_pattern, pattern_fault
 from howsure.matching.text import not_after, parse_moment
 from howsure.matching.values import ABSENT, LENIENT, at_path, check_matcher
 
@@ -30,7 +31,7 @@ class CannotCompare(ValueError):
 
 class ConditionOperator(Struct, frozen=True):
     """`fits`: whether the operator takes this value. `negative`: it holds if `test` does not or if the field is absent.
-    `timed`: it needs a clock. `presence`: it only asks whether the field is there."""
+    `timed`: it needs a clock. `presence`: it only asks whether the field is there, and its value may be left out."""
 
     words: str
     test: Test
@@ -39,7 +40,6 @@ class ConditionOperator(Struct, frozen=True):
     negative: bool = False
     timed: bool = False
     presence: bool = False
-    default: Any = None
 
 
 def parse_age(text: Any) -> timedelta | None:
@@ -110,13 +110,6 @@ def _expected_age(expected: Any) -> timedelta:
     return length
 
 
-def _is_pattern(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and compile_pattern(value) is not None
-    except re.error:
-        return False
-
-
 def _is_well_formed(value: Any) -> bool:
     """A literal value, or one whose matchers are well formed."""
     return not check_matcher(value)
@@ -130,10 +123,6 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and _is_well_formed(value)
 
 
-def _is_age(value: Any) -> bool:
-    return parse_age(value) is not None
-
-
 _ANY, _LIST, _WORDS = "any value (a matcher in it must be well formed)", "a list with at least one value", "a text"
 _NUMBER, _LENGTH = "a number, or a date or time in ISO 8601", "a length of time such as 30s, 15m, 24h, 7d or 2w"
 
@@ -144,6 +133,16 @@ def _order_operator(words: str, test: Callable[[int], bool]) -> ConditionOperato
         lambda actual, expected, now: test(_order(actual, expected)),
         _NUMBER,
         lambda value: is_number(value) or parse_moment(value) is not None,
+    )
+
+
+def _age_operator(words: str, test: Callable[[timedelta, timedelta], bool]) -> ConditionOperator:
+    return ConditionOperator(
+        words,
+        lambda actual, expected, now: test(_age_of(actual, now), _expected_age(expected)),
+        _LENGTH,
+        lambda value: parse_age(value) is not None,
+        timed=True,
     )
 
 
@@ -168,31 +167,18 @@ OPERATORS: dict[str, ConditionOperator] = {
         "a text like",
         lambda actual, expected, now: compile_pattern(expected).search(_require_text(actual)) is not None,
         "a regular expression",
-        _is_pattern,
+        lambda value: isinstance(value, str) and not pattern_fault(value),
     ),
     "exists": ConditionOperator(
-        words="there",
-        takes="true or false",
-        fits=lambda value: isinstance(value, bool),
-        test=lambda actual, expected, now: bool(expected),
+        "there",
+        lambda actual, expected, now: bool(expected),
+        "true or false",
+        lambda value: isinstance(value, bool),
         presence=True,
-        default=True,
     ),
-    "older_than": ConditionOperator(
-        "older than",
-        lambda actual, expected, now: _age_of(actual, now) > _expected_age(expected),
-        _LENGTH,
-        _is_age,
-        timed=True,
-    ),
+    "older_than": _age_operator("older than", lambda age, length: age > length),
     # The future does not count.
-    "within": ConditionOperator(
-        "within the last",
-        lambda actual, expected, now: timedelta(0) <= _age_of(actual, now) <= _expected_age(expected),
-        _LENGTH,
-        _is_age,
-        timed=True,
-    ),
+    "within": _age_operator("within the last", lambda age, length: timedelta(0) <= age <= length),
 }
 
 
@@ -203,7 +189,7 @@ _COMPARISON = ("field", "op", "value")
 ConditionPath = tuple[str | int, ...]
 
 
-class ConditionProblem(Struct, frozen=True, kw_only=True):
+class ConditionProblem(Struct, frozen=True):
     """What is wrong with a condition as it is written, and where."""
 
     path: ConditionPath
@@ -222,9 +208,7 @@ class ConditionResult(Struct, frozen=True):
 def condition_problems(check: Any, path: ConditionPath = ()) -> Iterator[ConditionProblem]:
     """Everything that is wrong with a condition; nothing if `evaluate_condition` can answer it."""
     if not isinstance(check, Mapping):
-        yield ConditionProblem(
-            path=path, message="must be a condition", expected="an object", found=describe_value(check)
-        )
+        yield ConditionProblem(path, "must be a condition", "an object", describe_value(check))
         return
     operators = [name for name in (*GROUPS, NOT) if name in check]
     if not operators:
@@ -232,9 +216,7 @@ def condition_problems(check: Any, path: ConditionPath = ()) -> Iterator[Conditi
         return
     if len(check) > 1:
         message = f"`{operators[0]}` must stand alone in its object"
-        yield ConditionProblem(
-            path=path, message=message, expected=f"{{{operators[0]!r}: …}}", found=describe_value(check)
-        )
+        yield ConditionProblem(path, message, f"{{{operators[0]!r}: …}}", describe_value(check))
     for name in operators:
         yield from _group_problems(name, check[name], (*path, name))
 
@@ -269,7 +251,7 @@ def _group_problems(name: str, inner: Any, path: ConditionPath) -> Iterator[Cond
         return
     if not isinstance(inner, Sequence) or isinstance(inner, str) or not inner:
         expected = "a list with at least one condition"
-        yield ConditionProblem(path=path, message=f"must be {expected}", expected=expected, found=describe_value(inner))
+        yield ConditionProblem(path, f"must be {expected}", expected, describe_value(inner))
         return
     for place, each in enumerate(inner):
         yield from condition_problems(each, (*path, place))
@@ -279,28 +261,25 @@ def _comparison_problems(check: Mapping[str, Any], path: ConditionPath) -> Itera
     known = ", ".join((*_COMPARISON, *GROUPS, NOT))
     for key in check:
         if key not in _COMPARISON:
-            yield ConditionProblem(
-                path=(*path, key), message=f"`{key}` is not part of a condition", expected=known, found=key
-            )
+            yield ConditionProblem((*path, key), f"`{key}` is not part of a condition", known, key)
     field, name = check.get("field"), check.get("op")
     if not isinstance(field, str) or not field.strip():
         expected = "the path of a value in the state"
-        yield ConditionProblem(
-            path=(*path, "field"), message=f"must be {expected}", expected=expected, found=describe_value(field)
-        )
+        yield ConditionProblem((*path, "field"), f"must be {expected}", expected, describe_value(field))
     operator = OPERATORS.get(name) if isinstance(name, str) else None
     if operator is None:
-        expected = ", ".join(OPERATORS)
-        yield ConditionProblem(
-            path=(*path, "op"), message="is not an operator", expected=expected, found=describe_value(name)
-        )
+        yield ConditionProblem((*path, "op"), "is not an operator", ", ".join(OPERATORS), describe_value(name))
         return
     if "value" not in check:
-        if operator.default is None:
-            yield ConditionProblem(path=(*path, "value"), message=f"`{name}` needs a value", expected=operator.takes)
+        if not operator.presence:
+            yield ConditionProblem((*path, "value"), f"`{name}` needs a value", operator.takes)
     elif not operator.fits(check["value"]):
-        message, found = f"`{name}` takes {operator.takes}", describe_value(check["value"])
-        yield ConditionProblem(path=(*path, "value"), message=message, expected=operator.takes, found=found)
+        value = check["value"]
+        faults = (
+            [pattern_fault(value)] if name == "matches" and isinstance(value, str) else check_matcher(value, "value")
+        )
+        message = "; ".join([f"`{name}` takes {operator.takes}", *faults])
+        yield ConditionProblem((*path, "value"), message, operator.takes, describe_value(value))
 
 
 _GROUP_RULES: dict[str, Callable[[list[bool | None]], bool | None]] = {
@@ -311,7 +290,7 @@ _GROUP_RULES: dict[str, Callable[[list[bool | None]], bool | None]] = {
 
 def _evaluate_comparison(check: Mapping[str, Any], state: Mapping[str, Any], now: datetime | None) -> ConditionResult:
     field, operator = check["field"], OPERATORS[check["op"]]
-    expected = check.get("value", operator.default)
+    expected = check.get("value", True)
     actual = at_path(state, field, ABSENT)
     if operator.presence:
         there = actual is not ABSENT
@@ -322,7 +301,7 @@ def _evaluate_comparison(check: Mapping[str, Any], state: Mapping[str, Any], now
         )
     try:
         holds = operator.test(actual, expected, now) is not operator.negative
-    except CannotCompare as error:
+    except (CannotCompare, PatternRefused) as error:
         return ConditionResult(None, f"`{field}`: {error}")
     reason = f"`{field}` is {describe_value(actual)}"
     return ConditionResult(holds, reason if holds else f"{reason}, wanted: {operator.words} {describe_value(expected)}")

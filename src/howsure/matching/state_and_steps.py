@@ -8,9 +8,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
-
-from howsure.matching.alignment import align_in_order, forbids_others, match_share, maximum_matching, requires_all
+from howsure.matching.alignment import (
+    ExpectationComparison,
+    align_in_order,
+    forbids_others,
+    match_share,
+    maximum_matching,
+    requires_all,
+)
 from howsure.matching.matchers import describe_value, may_be_missing
 from howsure.matching.values import ABSENT, LENIENT, at_path
 from howsure.model.expectation import FinalState, MatchMode, Trajectory
@@ -19,18 +24,11 @@ from howsure.model.transcript import AgentStep, Step
 _PREFIX = re.compile(r"(?:agent|sub[-_ ]?agent|tool)\s*:\s*", re.IGNORECASE)
 
 
-class StepComparison(Struct, frozen=True, kw_only=True):
-    """`value` is the share of what the mode requires (see `match_share`). The other fields hold names."""
+class StepComparison(ExpectationComparison, frozen=True, kw_only=True):
+    """`taken` are the names of all steps, `unexpected` those that were not expected."""
 
-    value: float
     taken: tuple[str, ...]
-    missing: tuple[str, ...] = ()
     unexpected: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        return self.value >= 1.0
 
 
 def bare_name(name: str) -> str:
@@ -99,18 +97,11 @@ def _missing_reason(name: str, unexpected: tuple[str, ...], expected: tuple[str,
     return f"took part {taken.count(name)} of {expected.count(name)} times" if name in taken else "did not take part"
 
 
-class StateComparison(Struct, frozen=True, kw_only=True):
+class StateComparison(ExpectationComparison, frozen=True, kw_only=True):
     """`value` is the share of the listed variables that are as expected. The lists hold their names."""
 
-    value: float
     correct: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def passed(self) -> bool:
-        return self.value >= 1.0
 
 
 def compare_state(final: FinalState, state: dict[str, Any]) -> StateComparison:

@@ -11,8 +11,6 @@ from unicodedata import category, normalize
 
 # Between two digits a separator has a meaning ("1.5" is not "15"), so one space stays there.
 _MEANINGLESS_SPACE = re.compile(r"(?<!\d) | (?!\d)")
-
-
 # Unicode calls these punctuation, but "5 %" is not "5".
 _MEANING = "%‰§"
 
@@ -69,13 +67,8 @@ def parse_moment(value: Any) -> Moment | None:
 
 def same_moment(one: Moment, other: Moment) -> bool:
     """Whether both are the same instant. A day is its midnight. If only one has an offset, they are not the same."""
-    if isinstance(one, datetime) and isinstance(other, datetime):
-        return (one.tzinfo is None) == (other.tzinfo is None) and one == other
-    if isinstance(one, datetime):
-        return _is_midnight_of(one, other)
-    if isinstance(other, datetime):
-        return _is_midnight_of(other, one)
-    return one == other
+    first, second = _at_midnight(one, other), _at_midnight(other, one)
+    return (first.tzinfo is None) == (second.tzinfo is None) and first == second
 
 
 def not_after(one: Moment, other: Moment) -> bool | None:
@@ -90,7 +83,3 @@ def _at_midnight(one: Moment, beside: Moment) -> datetime:
     if isinstance(one, datetime):
         return one
     return datetime.combine(one, time(), tzinfo=beside.tzinfo if isinstance(beside, datetime) else None)
-
-
-def _is_midnight_of(instant: datetime, day: date) -> bool:
-    return instant.date() == day and instant.time() == time()

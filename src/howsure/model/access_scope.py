@@ -1,8 +1,21 @@
-"""How much of a store a user may see: one organization, some of its agents, or everything."""
+"""How much of a store a user may see: one organization, some of its agents, or everything; and the roles that a user
+may have there. What each role may do is in `services/host/roles.py`."""
 
 from __future__ import annotations
 
+from enum import Enum
+
 from msgspec import Struct
+
+
+class AccessRole(Enum):
+    """What a user is to an organisation, or to some of its agents."""
+
+    VIEWER = "viewer"
+    LABELLER = "labeller"
+    EDITOR = "editor"
+    RUNNER = "runner"
+    ADMIN = "admin"
 
 
 class AccessScope(Struct, frozen=True, kw_only=True):

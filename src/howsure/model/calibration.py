@@ -23,7 +23,8 @@ class LabelCoverage(Struct, frozen=True, kw_only=True):
     + unmarked, always.
 
     `unreadable`: the judge gave no ruling, or one that could not be read. `missing`: there is no grade. `split`: as
-    many people say pass as fail. `unmarked`: people say pass or fail and the grade has no pass mark.
+    many people say pass as fail. `unmarked`: people say pass or fail and the grade has no pass mark. `kinds`: of the
+    unreadable ones, what the judge's replies were instead, by the flag of their result.
     """
 
     labels: int = 0
@@ -35,6 +36,7 @@ class LabelCoverage(Struct, frozen=True, kw_only=True):
     missing: int = 0
     split: int = 0
     unmarked: int = 0
+    kinds: dict[str, int] = field(default_factory=dict)
 
 
 class ClassFigures(Struct, frozen=True, kw_only=True):
@@ -119,12 +121,14 @@ class GradesByBand(Struct, frozen=True, kw_only=True):
 
 
 class JudgePin(Struct, frozen=True, kw_only=True):
-    """A judge as it was: its spec, the hash of its settings, and the hash of its prompts."""
+    """A judge as it was: its spec, the hash of its settings, and the hash of its prompts; of a recording, the judges
+    whose replies it holds."""
 
     spec: str
     sha256: str = ""
     prompts: str = ""
     howsure_version: str = ""
+    recorded: tuple[str, ...] = ()
 
 
 class LabelPin(Struct, frozen=True, kw_only=True):
@@ -133,6 +137,20 @@ class LabelPin(Struct, frozen=True, kw_only=True):
     path: str
     sha256: str
     labels: int
+
+
+class PeopleVerdict(Struct, frozen=True, kw_only=True):
+    """What people say of one judged grade, beside the judge's verdict. `drawn`: how likely the answer was to be drawn
+    for labelling (only ratios matter); None: nobody knows."""
+
+    case_id: str
+    candidate: str
+    repeat: int
+    grader: str
+    criterion: str
+    passed: bool
+    judge: bool
+    drawn: float | None = None
 
 
 class Calibration(Struct, frozen=True, kw_only=True):
@@ -145,6 +163,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
     coverage: LabelCoverage = LabelCoverage()
     groups: tuple[AgreementGroup, ...] = ()
     bands: tuple[GradesByBand, ...] = ()
+    verdicts: tuple[PeopleVerdict, ...] = ()
     format: int = 1
 
 
@@ -224,7 +243,8 @@ class JudgeShift(Struct, frozen=True, kw_only=True):
 
 class JudgeMigration(Struct, frozen=True, kw_only=True):
     """A new judge compared with an old one, on the same answers and labels. `gain` is the agreement of the new judge
-    with people minus that of the old one. `may_replace` None: there are too few labels to tell."""
+    with people minus that of the old one. The new judge may replace the old one if it is surely not worse by more than
+    `margin`; `may_replace` None: that cannot be told."""
 
     old: JudgePin
     new: JudgePin
@@ -236,6 +256,7 @@ class JudgeMigration(Struct, frozen=True, kw_only=True):
     gain: Figure
     may_replace: bool | None
     sentence: str
+    margin: float = 0.05
     old_coverage: LabelCoverage = LabelCoverage()
     new_coverage: LabelCoverage = LabelCoverage()
     shifts: tuple[JudgeShift, ...] = field(default_factory=tuple)

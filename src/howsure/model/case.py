@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
+from msgspec.structs import replace
 
 from howsure.model.expectation import Expectation
 from howsure.model.transcript import BrokenRecording, Message, Tool, Transcript
@@ -82,6 +83,20 @@ def user_turns(input: Input) -> tuple[str, ...]:
     return input.turns if isinstance(input, Script) else (opening(input),)
 
 
+PROMPTS = "prompts"
+"""The key of the metadata with the inputs of a case by the name of a prompt, where a file asks it in several ways."""
+
+
+UNCHECKED = "not_checked"
+"""The key of the metadata with what a file expects of a case and nothing here checks, each in words."""
+
+
+def with_prompt(case: Case, prompt: str) -> Case:
+    """The case as this prompt asks it."""
+    asked: Input = convert(case.metadata[PROMPTS][prompt], Input)
+    return replace(case, input=asked)
+
+
 class World:
     """Which pass rules apply to a case. Each of our own dialects has its world; an importer names one of these."""
 
@@ -112,3 +127,13 @@ class Case(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tools: tuple[Tool, ...] | None = None
     state: dict[str, Any] = field(default_factory=dict)
     recorded: Transcript | BrokenRecording | None = None
+
+
+FINISHED = ("transcript", "voice_simulation")
+"""The types of test set items that are finished conversations; a voice item is its transcript with timings."""
+
+
+def finished_transcript_of(case: Case) -> Transcript | None:
+    """The conversation of an item that is a finished one. It is graded as it is, whatever the target."""
+    is_finished = case.world == World.TEST_SET and case.labels.get("type") in FINISHED
+    return case.recorded if is_finished and isinstance(case.recorded, Transcript) else None

@@ -147,11 +147,11 @@ class TryCounts(Struct, frozen=True):
 
 
 class CaseFlip(Struct, frozen=True, kw_only=True):
-    """A case that passes more often on one side than on the other (with one try each: it passed on one side only).
+    """A case that passed on one side only; with repeats, in over half of its tries more on one side than on the other.
 
     `case_id` is the case of the first side, `other_id` that of the second if it differs (groups of one run). `graders`
-    are the graders, rules and criteria (`rubric:ID`) that flipped with it. `changed`: the case itself is not the same
-    on both sides, so nothing is concluded from it.
+    are the graders, rules and criteria (`rubric:ID`) that flipped with it, `causes` the same in words. `changed`: the
+    case itself is not the same on both sides, so nothing is concluded from it.
     """
 
     case_id: str
@@ -159,6 +159,7 @@ class CaseFlip(Struct, frozen=True, kw_only=True):
     second: TryCounts
     other_id: str = ""
     graders: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
     changed: bool = False
 
     @property
@@ -246,6 +247,17 @@ class PairComparison(Struct, frozen=True, kw_only=True):
     flaky: tuple[FlakyCase, ...] = ()
     noise: tuple[VarianceComponents, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def headline(self) -> Difference | None:
+        """The slice to name first where the whole shows nothing: the clearest that is worse, else that is better."""
+        if self.verdict.conclusion not in (Conclusion.CANNOT_TELL, Conclusion.EQUAL):
+            return None
+        slices = [each for each in self.differences if each.kind in (DifferenceKind.TAG, DifferenceKind.SLICE)]
+        for conclusion in (Conclusion.WORSE, Conclusion.BETTER):
+            if own := [each for each in slices if each.conclusion is conclusion]:
+                return min(own, key=lambda each: (1.0 if each.adjusted is None else each.adjusted, -each.n))
+        return None
 
     @property
     def flags(self) -> tuple[Mismatch, ...]:

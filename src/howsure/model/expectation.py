@@ -98,12 +98,14 @@ class Matching(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ExpectedCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One expected call. Arguments are literal values or matchers (`{"$any": true}` …). Calls with equal `message`
     numbers are made in one message. If no expected call has a number, it does not matter how calls were grouped into
-    messages; else a call without one has its own message."""
+    messages; else a call without one has its own message. `turn`: after which message of the user, from 1; only ADK's
+    criterion reads it."""
 
     name: str
     arguments: dict[str, Any] = field(default_factory=dict)
     reason: str = ""
     message: int | None = None
+    turn: int | None = None
 
 
 class ToolCalls(Struct, frozen=True, kw_only=True, tag="tool_calls", tag_field="kind", omit_defaults=True):
@@ -157,6 +159,91 @@ class Qualities(Struct, frozen=True, kw_only=True, tag="qualities", tag_field="k
     relevant_context: str = ""
 
 
+class TextForm(Enum):
+    """What counts when two texts are compared: every character, all but white space around the text, or only its
+    words (no letter case, spaces and punctuation)."""
+
+    AS_IS = "as_is"
+    TRIMMED = "trimmed"
+    WORDS = "words"
+
+
+class ExactText(Struct, frozen=True, kw_only=True, tag="exact_text", tag_field="kind", omit_defaults=True):
+    """The answer is one of these texts. With `negate`, here and below, exactly that is wrong."""
+
+    values: tuple[str, ...]
+    form: TextForm = TextForm.TRIMMED
+    ignore_case: bool = False
+    negate: bool = False
+
+
+class IncludedText(Struct, frozen=True, kw_only=True, tag="included_text", tag_field="kind", omit_defaults=True):
+    """The answer holds one of these texts, or with `every` all of them; with `at_start` it begins with one."""
+
+    values: tuple[str, ...]
+    every: bool = False
+    at_start: bool = False
+    ignore_case: bool = False
+    negate: bool = False
+
+
+class TextPattern(Struct, frozen=True, kw_only=True, tag="text_pattern", tag_field="kind", omit_defaults=True):
+    """One of these regular expressions is found in the answer; with `whole`, it fits all of the answer."""
+
+    patterns: tuple[str, ...]
+    whole: bool = False
+    negate: bool = False
+
+
+class NumericAnswer(Struct, frozen=True, kw_only=True, tag="numeric_answer", tag_field="kind", omit_defaults=True):
+    """The number that the answer comes to is one of these, or no further from it than `tolerance`."""
+
+    values: tuple[float, ...]
+    tolerance: float = 0.0
+    negate: bool = False
+
+
+class JsonPlace(Enum):
+    """Where the JSON of an answer may stand: it is all of the answer, or also its only fenced block, or anywhere."""
+
+    WHOLE = "whole"
+    FENCED = "fenced"
+    ANYWHERE = "anywhere"
+
+
+class JsonOutput(Struct, frozen=True, kw_only=True, tag="json_output", tag_field="kind", omit_defaults=True):
+    """The answer is JSON and fulfils the schema. None: any JSON will do."""
+
+    schema: dict[str, Any] | bool | None = None
+    place: JsonPlace = JsonPlace.FENCED
+    negate: bool = False
+
+
+class CodeCheck(Struct, frozen=True, kw_only=True, tag="code_check", tag_field="kind", omit_defaults=True):
+    """A program of the dataset's author decides: `code` itself, or a function of a file beside the dataset. It gives a
+    yes or no, or a number, of which `threshold` is enough (None: anything above 0)."""
+
+    language: str
+    code: str = ""
+    file: str = ""
+    function: str = ""
+    config: dict[str, Any] = field(default_factory=dict)
+    threshold: float | None = None
+    negate: bool = False
+
+
+class AnswerMatch(Enum):
+    """The program that compares an answer with the expected one, where somebody chose one (`--match`)."""
+
+    EXACT = "exact"
+    INCLUDES = "includes"
+    REGEX = "regex"
+    NUMERIC = "numeric"
+
+
+MatchExpectation = ExactText | IncludedText | TextPattern | NumericAnswer | JsonOutput | CodeCheck
+"""What a program checks in the text of the answer."""
+
 Expectation = (
     ReferenceAnswer
     | CorrectChoice
@@ -170,4 +257,5 @@ Expectation = (
     | Goal
     | Contract
     | Qualities
+    | MatchExpectation
 )

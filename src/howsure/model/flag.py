@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from msgspec import Struct
 
 
@@ -13,3 +15,25 @@ class Flag(Struct, frozen=True):
 
     kind: str
     text: str
+
+
+NO_ANSWER = "no_answer"
+"""The kind of a flag that says the agent ended its turn without a word. Such a case fails: the silence is the
+agent's."""
+
+
+class UnreadableKind(Enum):
+    """What a judge's reply is that has no grade, in the words of reports."""
+
+    EMPTY = "empty"
+    REFUSED = "refused"
+    NO_GRADE = "without a grade"
+    SEVERAL_GRADES = "with several grades"
+    OFF_SCALE = "off the scale"
+    NOT_JSON = "broken JSON"
+    CUT_OFF = "cut off"
+
+    @property
+    def flag(self) -> str:
+        """`unreadable_off_scale`: the kind of flag of a result with such a reply."""
+        return f"unreadable_{self.name.lower()}"

@@ -7,7 +7,7 @@ from uuid import UUID, uuid5
 
 from msgspec import Struct
 
-from howsure.errors import CaseFailure
+from howsure.errors import CaseFailure, message_of
 from howsure.model.case import Case
 from howsure.model.flag import Flag
 from howsure.model.score import Grade, Part
@@ -23,6 +23,10 @@ BUDGET = "budget"
 """The first word of the reason for a case that was left out because the budget was spent."""
 
 
+DECIDED_EARLY = "decided_early"
+"""The flag of a case that was not asked because the run was sure before its turn came."""
+
+
 class Failure(Struct, frozen=True, kw_only=True):
     """What broke, as data: the class in errors.py and the message."""
 
@@ -33,7 +37,7 @@ class Failure(Struct, frozen=True, kw_only=True):
     def of(cls, error: Exception) -> Failure:
         # A target may raise its own subclass. Readers of results know the classes of errors.py only.
         tree = (kind for kind in type(error).__mro__ if kind.__module__ == CaseFailure.__module__)
-        return cls(kind=next(tree, type(error)).__name__, message=str(error))
+        return cls(kind=next(tree, type(error)).__name__, message=message_of(error))
 
 
 class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -57,10 +61,12 @@ class Result(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def recording(self) -> Transcript | BrokenRecording:
         """The conversation, to be graded again. One that broke stays one that broke."""
-        broken = [failure.message for failure in self.failures if failure.kind not in _OF_GRADING]
+        broken = [failure for failure in self.failures if failure.kind not in _OF_GRADING]
         if self.transcript is not None and not broken:
             return self.transcript
-        return BrokenRecording(reason="; ".join(broken) or "no transcript was kept", transcript=self.transcript)
+        reason = "; ".join(failure.message for failure in broken) or "no transcript was kept"
+        kind = broken[0].kind if broken else ""
+        return BrokenRecording(reason=reason, transcript=self.transcript, failure_kind=kind)
 
 
 _OF_GRADING = ("GraderFailed", "JudgeFailed", "PolicyFailed")

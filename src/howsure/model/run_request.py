@@ -7,10 +7,13 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from howsure.model.expectation import AnswerMatch
 from howsure.model.verdict import Normalization
 
 RUN_PREFIX = "run:"
 """`run:RUN` in place of a file: the answers, or the conversations, of an earlier run."""
+ANCHORS_OF = "anchors of "
+"""How the name of a run begins that judges anchors again: it is nobody's `latest` run."""
 DEFAULT_CONCURRENCY = 8
 
 OFFLINE = "offline"
@@ -20,15 +23,20 @@ OFFLINE = "offline"
 class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One run, as somebody asks for it. None and "" mean: not said. Several targets are a tuple.
 
+    `prompts` are those of a dataset that asks its cases in several ways: each is a candidate with every target.
     A file is a path, `-` for a pipe, an address, `run:RUN` or a document of the service (`document:KIND/ID@VERSION`).
     `RunRequest(datasets=("cases.jsonl",), judge="offline", repeat=3)`
     """
 
     datasets: tuple[str, ...] = ()
     dialect: str = ""
+    map: dict[str, str] = field(default_factory=dict)
+    match: AnswerMatch | None = None
     target: str | tuple[str, ...] = ""
     responses: tuple[str, ...] = ()
+    partial: bool = False
     candidates: tuple[str, ...] = ()
+    prompts: tuple[str, ...] = ()
     judge: str = ""
     graders: tuple[str, ...] | None = None
     evals: tuple[str, ...] = ()
@@ -50,6 +58,8 @@ class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     engine: str = ""
     budget: str = ""
     gates: tuple[str, ...] = ()
+    until_sure: str = ""
+    anchors: str = ""
     cache: bool = True
     trace: str = ""
     record_judge: str = ""

@@ -98,7 +98,8 @@ FREE = "gates nothing"
 
 
 class Unscored(Struct, frozen=True, kw_only=True, tag="unscored", tag_field="kind", omit_defaults=True):
-    """A measurement that could not be made. It has no value, which is not the same as a low value."""
+    """A measurement that could not be made. It has no value, which is not the same as a low value. `flag`: as in
+    `Score`; the kind of a judge's reply that cannot be read."""
 
     name: str
     why: UnscoredReason
@@ -107,6 +108,7 @@ class Unscored(Struct, frozen=True, kw_only=True, tag="unscored", tag_field="kin
     pass_mark: float | None = None
     part: Part | None = None
     judge: str = ""
+    flag: str = ""
     details: dict[str, Any] = field(default_factory=dict)
 
 

@@ -3,43 +3,13 @@ gate. How gates are written is in policies/gates.py; a service decides them."""
 
 from __future__ import annotations
 
-from enum import Enum
-
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from howsure.model.run import Counts, Run
-from howsure.model.score import Direction, Scale
-
-
-class GateOutcome(Enum):
-    """The result of a gate. The whole interval decides: it lies on the good side, on the bad side, or on both."""
-
-    HELD = "held"
-    FAILED = "failed"
-    INCONCLUSIVE = "inconclusive"
-
-
-class GateRuling(Struct, frozen=True, kw_only=True):
-    """The result of one gate. `interval` None: the value is counted, not estimated. `n` is how many results the value
-    is based on; `unjudged` is how many others have no verdict or value. `needed_cases`: about how many more cases would
-    settle an inconclusive gate (None: no number would, or none is needed). `candidate` is set if a run has several."""
-
-    expression: str
-    outcome: GateOutcome
-    reason: str
-    value: float | None = None
-    interval: tuple[float, float] | None = None
-    n: int = 0
-    unjudged: int = 0
-    needed_cases: int | None = None
-    candidate: str = ""
-
-
-def worst_outcome(rulings: tuple[GateRuling, ...]) -> GateOutcome:
-    """The result of all gates together: one that failed decides, then one that is inconclusive."""
-    outcomes = {ruling.outcome for ruling in rulings}
-    order = (GateOutcome.FAILED, GateOutcome.INCONCLUSIVE)
-    return next((outcome for outcome in order if outcome in outcomes), GateOutcome.HELD)
+from howsure.model.run import GateOutcome as GateOutcome
+from howsure.model.run import GateRuling as GateRuling
+from howsure.model.run import worst_outcome as worst_outcome
+from howsure.model.score import Direction, Interval, Scale
 
 
 class Tally(Struct, frozen=True, kw_only=True):
@@ -65,6 +35,7 @@ class GraderSummary(Struct, frozen=True, kw_only=True):
     """The grades of one grader for one candidate: those of whole cases, not of parts.
 
     scored = passed + failed + unmarked; total = scored + errored + not_applicable + no_judge. `mean`: over the scored.
+    `pass_rate_interval` as in `Counts`.
     """
 
     name: str
@@ -79,6 +50,7 @@ class GraderSummary(Struct, frozen=True, kw_only=True):
     scale: Scale
     direction: Direction
     pass_mark: float | None = None
+    pass_rate_interval: Interval | UnsetType = UNSET
 
 
 class SliceCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -90,12 +62,24 @@ class SliceCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     candidate: str = ""
 
 
+class AnswerTotals(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What all answers of a run cost together, and of how many of `answers` that is known."""
+
+    answers: int = 0
+    usd: float = 0.0
+    priced: int = 0
+    tokens: int = 0
+    counted: int = 0
+    seconds: float = 0.0
+    timed: int = 0
+
+
 class Summary(Struct, frozen=True, kw_only=True):
     """One Run in numbers. `criteria` counts the parts of `criteria` and `weighted_criteria`, `rules` those of `rubric`,
     `components` the rules by scope (`general` where a rule has none); None where no case had any. `faults` counts the
     simulated conversations that did not pass by who is responsible, `flags` the flags of results by kind. `slices`:
     the same by label, for the labels that have a few values; `labels` names all labels of the cases. `gates` is empty
-    until a service decides them."""
+    until a service decides them; `answers` is None until the run has ended."""
 
     run: Run
     candidates: dict[str, Counts]
@@ -108,3 +92,4 @@ class Summary(Struct, frozen=True, kw_only=True):
     slices: tuple[SliceCounts, ...] = ()
     labels: tuple[str, ...] = ()
     gates: tuple[GateRuling, ...] = ()
+    answers: AnswerTotals | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -94,10 +94,11 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class BrokenRecording(Struct, frozen=True, kw_only=True, tag="mishap", tag_field="kind", omit_defaults=True):
     """A recording of a conversation that broke. Nothing in it is judged; measures are taken of `transcript`, which is
-    what was recorded until then."""
+    what was recorded until then. `failure_kind` is what an earlier run called it."""
 
     reason: str
     transcript: Transcript | None = None
+    failure_kind: str = ""
 
 
 class SentRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -136,6 +137,13 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def agent_ms(self) -> float | None:
+        """How long the agent took, in milliseconds, by its recording, or else by its spans; None: unknown."""
+        if self.invented_times:
+            return None
+        return self.duration_ms if self.duration_ms is not None else spans_ms(self.spans or ())
+
+    @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Every call, in order."""
         return tuple(call for message in self.messages for call in message.tool_calls)
@@ -150,6 +158,29 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
         """The agents that took part, each once, in order of appearance."""
         named = [step.name for step in self.trajectory if isinstance(step, AgentStep)]
         return tuple(dict.fromkeys([*named, *(message.agent for message in self.messages if message.agent)]))
+
+
+class SpanTimes(Struct, frozen=True):
+    """What is read of a span where only its time matters: when it began and ended, and inside of what."""
+
+    span_id: str = ""
+    parent_id: str = ""
+    start_ns: int | None = None
+    end_ns: int | None = None
+
+
+def spans_ms(spans: Sequence[Span] | Sequence[SpanTimes]) -> float | None:
+    """The time that the outermost spans cover, without the pauses between them; None where none of them has times."""
+    known = {span.span_id for span in spans if span.span_id}
+    outermost = [span for span in spans if span.parent_id not in known or not span.parent_id]
+    covered, until = 0, 0
+    times = [
+        (each.start_ns, each.end_ns) for each in outermost if each.start_ns is not None and each.end_ns is not None
+    ]
+    for start, end in sorted(times):
+        covered += max(0, end - max(start, until))
+        until = max(until, end)
+    return covered / 1e6 if times else None
 
 
 def steps_of(messages: Iterable[Message]) -> tuple[Step, ...]:

@@ -11,12 +11,17 @@ from howsure.model.score import Grade
 
 
 class Verdict(Enum):
-    """The outcome of one case."""
+    """The outcome of one case. `damaged` is never decided: it stands for a stored result that cannot be read."""
 
     PASSED = "passed"
     FAILED = "failed"
     ERRORED = "errored"
     SKIPPED = "skipped"
+    DAMAGED = "damaged"
+
+
+DECIDED: tuple[Verdict, ...] = (Verdict.PASSED, Verdict.FAILED, Verdict.ERRORED, Verdict.SKIPPED)
+"""The verdicts that a policy decides."""
 
 
 class Decision(Struct, frozen=True, kw_only=True):

@@ -2,21 +2,70 @@
 beside its mark.
 
 A gating Score below its mark fails the case; else an error among the gating grades makes it errored; else a missing
-judge makes it skipped. Without a gating grade there is nothing to decide. Grades that do not apply are left out. The
-policies of the worlds are in worlds.py."""
+judge makes it skipped. Without a gating grade there is nothing to decide. Grades that do not apply are left out. Then
+the policies of the worlds, and the two built-in profiles of the Explain world."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from math import fsum
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from howsure.model.case import Case
+from howsure.model.adk_criteria import declares_criteria
+from howsure.model.case import Case, World
+from howsure.model.result import Result
 from howsure.model.rubric import Severity
-from howsure.model.score import FREE, Direction, Grade, Score, Unscored, UnscoredReason
-from howsure.model.verdict import Decision, Profile, Verdict
-from howsure.policies.profiles import EXPLAIN_EVALS
+from howsure.model.score import FREE, LIKERT, Direction, Grade, Score, Unscored, UnscoredReason
+from howsure.model.verdict import Decision, Normalization, Profile, Verdict
+
+
+class _ExplainEvalRow(NamedTuple):
+    name: str
+    mark: float
+    prep_default: float
+    assessment_strict: float
+
+
+_EVALS = (
+    _ExplainEvalRow("TaskAdherenceExplain", 3.7, 0.20, 0.22),
+    _ExplainEvalRow("IntentResolutionExplain", 3.6, 0.15, 0.13),
+    _ExplainEvalRow("ToolCallAccuracyExplain", 3.5, 0.10, 0.12),
+    _ExplainEvalRow("RelevanceExplain", 3.6, 0.15, 0.14),
+    _ExplainEvalRow("CoherenceExplain", 3.6, 0.10, 0.10),
+    _ExplainEvalRow("PerceivedIntelligenceExplain", 3.5, 0.10, 0.12),
+    _ExplainEvalRow("FluencyExplain", 3.7, 0.10, 0.08),
+    _ExplainEvalRow("EmpathyExplain", 3.2, 0.05, 0.03),
+    _ExplainEvalRow("HelpfulnessExplain", 3.7, 0.05, 0.06),
+)
+EXPLAIN_EVALS = tuple(each.name for each in _EVALS)
+"""The nine Explain evals, those with the largest weights first."""
+
+DEFAULT_PROFILE = "prep_default"
+CONTRACT = "output_contract"
+
+_HARD_FAILS = {
+    "TaskAdherenceExplain": 3.0,
+    "IntentResolutionExplain": 3.0,
+    "ToolCallAccuracyExplain": 3.0,
+    CONTRACT: 1.0,
+}
+
+
+def builtin_profiles() -> tuple[Profile, ...]:
+    """`prep_default` and `assessment_strict`."""
+    return tuple(
+        Profile(
+            name=name,
+            marks={each.name: each.mark for each in _EVALS},
+            weights={each.name: getattr(each, name) for each in _EVALS},
+            hard_fails=dict(_HARD_FAILS),
+            composite_mark=mark,
+        )
+        for name, mark in ((DEFAULT_PROFILE, 3.65), ("assessment_strict", 3.70))
+    )
+
 
 CRITERIA = "criteria"
 RUBRIC = "rubric"
@@ -91,23 +140,11 @@ def _shorten(text: str, longest: int = _LONGEST) -> str:
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
-MEASURES = frozenset(
-    {
-        "token_usage",
-        "latency_metrics",
-        "cache_efficiency",
-        "thinking_metrics",
-        "tool_utilization",
-        "tool_success_rate",
-        "grounding_utilization",
-        "context_saturation",
-        "agent_handoffs",
-        "output_density",
-        "sandbox_usage",
-        "simulator_fidelity",
-        "simulator_fidelity_judged",
-    }
-)
+MEASURES = frozenset((
+    "token_usage", "latency_metrics", "cache_efficiency", "thinking_metrics", "tool_utilization",
+    "tool_success_rate", "grounding_utilization", "context_saturation", "agent_handoffs", "output_density",
+    "sandbox_usage", "simulator_fidelity", "simulator_fidelity_judged",
+))  # fmt: skip
 """Graders that do not measure how well the agent did (but spans, or the simulated user). They gate only if a profile
 names them."""
 
@@ -118,7 +155,11 @@ def decide(grades: Iterable[Grade], profile: Profile | None, free: Collection[st
     """The verdict on these grades, after the marks of the profile are set on them. The graders in `free` gate only if
     the profile names them."""
     profile = profile or _NO_PROFILE
-    marked = _apply_marks(tuple(grades), profile)
+    marked = tuple(grades)
+    if profile.marks or profile.hard_fails:
+        # If a grader grades the whole case, the mark is for that grade only.
+        wholes = _whole_case_names(marked)
+        marked = tuple(grade if grade.part and grade.name in wholes else _with_mark(grade, profile) for grade in marked)
     gating = _select_gating(marked, profile, free)
     failed = [
         grade
@@ -152,14 +193,6 @@ def is_hard_fail(score: Score, profile: Profile) -> bool:
     return score.value > limit if score.direction is Direction.LOWER else score.value < limit
 
 
-def _apply_marks(grades: tuple[Grade, ...], profile: Profile) -> tuple[Grade, ...]:
-    """The grades with the marks of the profile. If a grader grades the whole case, the mark is for that grade only."""
-    if not profile.marks and not profile.hard_fails:
-        return grades
-    wholes = _whole_case_names(grades)
-    return tuple(grade if grade.part and grade.name in wholes else _with_mark(grade, profile) for grade in grades)
-
-
 def _with_mark(grade: Grade, profile: Profile) -> Grade:
     mark = profile.marks.get(grade.name, grade.pass_mark)
     if mark is None:
@@ -191,6 +224,14 @@ def _select_gating(grades: Sequence[Grade], profile: Profile, free: Collection[s
     return gating
 
 
+def deciding_grades(result: Result) -> list[Grade]:
+    """The grades of a result on which its verdict rests. Graders that gate only because a profile names them are known
+    by its reasons, which begin with their names."""
+    free = _not_gating(result.case)
+    told = {reason.removeprefix("hard fail: ").split(" ")[0] for reason in result.reasons} & {*free, *MEASURES}
+    return _select_gating(result.grades, Profile(name="", marks=dict.fromkeys(told, 0.0)), free)
+
+
 def _decides(grade: Grade) -> bool:
     """Whether a grade has a mark and a value, or should have had them."""
     if isinstance(grade, Score):
@@ -209,3 +250,189 @@ class Policy(Protocol):
     """
 
     def __call__(self, case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision: ...
+
+
+_BUILTIN = {profile.name: profile for profile in builtin_profiles()}
+_NOT_GATING = frozenset({*EXPLAIN_EVALS, "tool_calls"})
+
+
+def explain(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
+    """The verdict on an Explain case. `profile` overrides the profile of the case."""
+    chosen = profile if profile is not None and profile.name else _BUILTIN.get(case.profile or DEFAULT_PROFILE)
+    if chosen is None:
+        reason = f"the profile {case.profile!r} is not known; known: {', '.join(_BUILTIN)}"
+        return Decision(verdict=Verdict.ERRORED, reasons=(reason,), grades=tuple(grades))
+    if CONTRACT not in chosen.hard_fails:
+        chosen = replace(chosen, hard_fails={**chosen.hard_fails, CONTRACT: 1.0})
+    total = composite(grades, chosen)
+    return decide(grades if total is None else (*grades, total), chosen, _NOT_GATING)
+
+
+def composite(grades: Sequence[Grade], profile: Profile) -> Grade | None:
+    """Σ(score · weight) / Σ(weight) over the evals; None if there are none. If an eval has no value, the composite has
+    none either: it is never made of the others alone."""
+    weighted = [grade for grade in grades if grade.name in profile.weights and grade.part is None]
+    scores = [grade for grade in weighted if isinstance(grade, Score)]
+    missing = {grade.name: grade.why for grade in weighted if isinstance(grade, Unscored)}
+    if missing:
+        unjudged = set(missing.values()) == {UnscoredReason.NO_JUDGE}
+        return Unscored(
+            name=COMPOSITE,
+            why=UnscoredReason.NO_JUDGE if unjudged else UnscoredReason.ERROR,
+            reason=f"no value for {', '.join(missing)}",
+            scale=LIKERT,
+            pass_mark=profile.composite_mark,
+        )
+    weight = fsum(profile.weights[score.name] for score in scores)
+    if weight <= 0:
+        return None
+    # Rounded, so that a sum of exactly 3.65 reaches 3.65 in spite of binary fractions.
+    value = round(fsum(score.value * profile.weights[score.name] for score in scores) / weight, 9)
+    return Score(
+        name=COMPOSITE,
+        value=value,
+        scale=LIKERT,
+        pass_mark=profile.composite_mark,
+        reason=f"{len(scores)} evals under {profile.name}",
+        details={"profile": profile.name, "weights": {score.name: profile.weights[score.name] for score in scores}},
+    )
+
+
+JUDGED_TO_FIVE = (
+    "tool_usage_accuracy_judged", "trajectory_accuracy_judged", "state_management_fidelity_judged",
+    "response_correctness", "capability_honesty", "pipeline_integrity",
+)  # fmt: skip
+"""Judged on 0 to 5."""
+
+JUDGED_SHARES = (
+    "general_quality", "text_quality", "instruction_following", "grounding", "hallucination", "safety",
+    "final_response_quality", "tool_use_quality", "multi_turn_general_quality", "multi_turn_text_quality",
+)  # fmt: skip
+"""Judged on 0 to 1, as the share of verdicts on a rubric that the judge writes itself."""
+
+_GOLDEN_NOT_GATING = frozenset({*JUDGED_TO_FIVE, *JUDGED_SHARES, "expected_outcome"})
+
+
+_BESIDE_ADK = _GOLDEN_NOT_GATING | {"tool_usage_accuracy"}
+"""Where the author of a case set criteria of ADK, they say what is enough: our comparison of calls stands beside."""
+
+
+def golden(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
+    """The verdict on a golden question or a simulated conversation."""
+    return decide(grades, profile, _not_gating(case))
+
+
+WEIGHTED = "weighted_criteria"
+PASS_RULE = "pass_rule"
+"""The key of the metadata of a case with `weights`, by grader and the id of its part, and `threshold`."""
+DEFAULT_MARK = 0.7
+
+_DEFAULTS = (WEIGHTED, "reference_answer")
+
+
+def legal(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
+    """The verdict on a case of the legal benchmark."""
+    marked = list(map(_with_default_mark, apply_normalization(grades, profile)))
+    return _with_failed_part(decide(marked, profile), profile)
+
+
+def _with_failed_part(decision: Decision, profile: Profile | None) -> Decision:
+    """Where every criterion must be met, one that is not decides, whatever became of the others."""
+    broken = {each.name for each in decision.grades if isinstance(each, Unscored) and each.part is None and _all(each)}
+    failed = decide([each for each in decision.grades if each.part and each.name in broken], profile)
+    if decision.verdict is not Verdict.ERRORED or failed.verdict is not Verdict.FAILED:
+        return decision
+    return Decision(verdict=failed.verdict, reasons=(*failed.reasons, *decision.reasons), grades=decision.grades)
+
+
+def _all(grade: Grade) -> bool:
+    return grade.name == WEIGHTED and grade.pass_mark == 1
+
+
+def apply_normalization(grades: Iterable[Grade], profile: Profile | None) -> Iterable[Grade]:
+    """The weighted sums with the normalization of the profile. Their grader does not know the profile: it reports both
+    values in the details, and `points` as the value. Single criteria have the sum's name and stay as they are."""
+    if profile is None or profile.normalization is Normalization.POINTS:
+        return grades
+    chosen, normalized = profile.normalization.value, list[Grade]()
+    for grade in grades:
+        is_sum = isinstance(grade, Score) and grade.name == WEIGHTED and grade.part is None
+        if is_sum and grade.details.get("normalization") != chosen:
+            details, reason = {**grade.details, "normalization": chosen}, f"{grade.reason}, as {chosen}"
+            grade = replace(grade, value=grade.details[chosen], reason=reason, details=details)
+        normalized.append(grade)
+    return normalized
+
+
+def _with_default_mark(grade: Grade) -> Grade:
+    if grade.part is None and grade.pass_mark is None and grade.name in _DEFAULTS:
+        return replace(grade, pass_mark=DEFAULT_MARK)
+    return grade
+
+
+_TEST_SET_NOT_GATING = frozenset({"tools_used", "forbidden_tools", "expected_outcome"})
+
+
+def criteria_and_rules(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
+    """The verdict on a case of a test set."""
+    return decide(grades, profile, _TEST_SET_NOT_GATING)
+
+
+_FREE_BY_WORLD = {
+    # Every profile of this world names the evals.
+    World.EXPLAIN: frozenset({"tool_calls"}),
+    World.GOLDEN: _GOLDEN_NOT_GATING,
+    World.TEST_SET: _TEST_SET_NOT_GATING,
+}
+"""The graders that gate nothing in a world unless a profile names them."""
+
+
+def _not_gating(case: Case) -> frozenset[str]:
+    if case.world == World.GOLDEN and declares_criteria(case):
+        return _BESIDE_ADK
+    return _FREE_BY_WORLD.get(case.world, frozenset())
+
+
+def plain(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decision:
+    """The verdict on a case of any other world. A case may bring a pass rule of its own (`PASS_RULE`): weights, and the
+    share that is enough."""
+    rule = case.metadata.get(PASS_RULE)
+    if isinstance(rule, dict):
+        grades = weigh(grades, rule.get("weights") or {}, rule.get("threshold"))
+    return decide(apply_normalization(grades, profile), profile)
+
+
+def weigh(grades: Sequence[Grade], weights: Mapping[str, float], threshold: float | None) -> Sequence[Grade]:
+    """The grades under a pass rule. A weight of 0 measures only. With a `threshold`, the weighted mean decides in place
+    of the single grades; where one of them has no value, there is no mean, and that one decides."""
+    parts = {grade.name for grade in grades if grade.part is not None}
+    weighted: list[tuple[float, Score]] = []
+    marked: list[Grade] = []
+    for grade in grades:
+        key = grade.name if grade.part is None else f"{grade.name} {grade.part.id}"
+        own = grade.part.weight if grade.part else None
+        weight = weights.get(key, 1.0) if own is None else own
+        counts = _decides(grade) and weight > 0 and (grade.part is not None or grade.name not in parts)
+        if isinstance(grade, Score):
+            weighted += [(weight, grade)] if counts else []
+            marked.append(grade if counts and threshold is None else replace(grade, pass_mark=None))
+        else:
+            details = grade.details if counts else {**grade.details, FREE: True}
+            marked.append(replace(grade, details=details, pass_mark=grade.pass_mark if counts else None))
+    total, broken = fsum(weight for weight, _ in weighted), any(isinstance(each, Unscored) for each in marked)
+    if threshold is None or not total or (broken and any(_decides(each) for each in marked)):
+        return marked
+    value = round(fsum(weight * score.value for weight, score in weighted) / total, 9)
+    reason = f"the weighted mean of {len(weighted)} grades"
+    return [*marked, Score(name=COMPOSITE, value=value, pass_mark=threshold, reason=reason)]
+
+
+def builtin_policies() -> dict[str, Policy]:
+    """The policy of each world. `plain` is also for the worlds of plug-ins."""
+    return {
+        World.EXPLAIN: explain,
+        World.GOLDEN: golden,
+        World.TEST_SET: criteria_and_rules,
+        World.LEGAL: legal,
+        World.PLAIN: plain,
+    }

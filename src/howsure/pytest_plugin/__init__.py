@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker(DATASET) is not None:
-        part("collectors").parametrize(metafunc)
+        part("case_runner").parametrize(metafunc)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -66,7 +66,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     patterns = parent.config.getini("howsure_datasets")
     if not patterns or not any(file_path.match(pattern) for pattern in patterns):
         return None
-    collected: pytest.Collector = part("collectors").DatasetFile.from_parent(parent, path=file_path)
+    collected: pytest.Collector = part("case_runner").DatasetFile.from_parent(parent, path=file_path)
     return collected
 
 
@@ -82,7 +82,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 @pytest.fixture
 def howsure_target(request: pytest.FixtureRequest) -> Any:
     """Who answers: what the mark says. Override it to hand over an agent that is made by fixtures."""
-    return part("marks").target_of(request.node)
+    return part("case_runner").target_of(request.node)
 
 
 @pytest.fixture

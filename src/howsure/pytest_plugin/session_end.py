@@ -3,7 +3,7 @@ line for each run says what came of it and how to look at it. Only the process t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
 from typing import Any, Literal
 
 import msgspec
@@ -35,8 +35,10 @@ def finish_session(session: pytest.Session) -> None:
         config.stash[RUNNER].close()
     if hasattr(config, "workeroutput"):
         return
-    noted = config.stash[NOTED]
-    for run_id, notes in _by_run(noted.notes).items():
+    noted, by_run = config.stash[NOTED], defaultdict[str, list[RunNote]](list)
+    for note in noted.notes:
+        by_run[note.run_id].append(note)
+    for run_id, notes in by_run.items():
         place = WorkspaceOptions(database=notes[0].database) if notes[0].database else WorkspaceOptions()
         if notes[0].whole:
             noted.summaries.append(load_run(run_id, **place).summary)
@@ -51,22 +53,17 @@ def finish_session(session: pytest.Session) -> None:
         _gates(session, notes[0], summary)
 
 
-def _by_run(notes: Sequence[RunNote]) -> dict[str, list[RunNote]]:
-    found: dict[str, list[RunNote]] = {}
-    for note in notes:
-        found.setdefault(note.run_id, []).append(note)
-    return found
-
-
 def _gates(session: pytest.Session, note: RunNote, summary: Summary) -> None:
     """Each gate as a test after those of the cases. What was cut short, or is only a part, is held to nothing."""
     counts = summary.run.counts
     for ruling in summary.gates:
+        name, ended = gate_name(ruling), _ended(ruling, note)
         if counts.pending or note.left_out:
-            reason = f"{note.left_out} cases were not selected" if note.left_out else f"{counts.pending} are missing"
-            _told(session, f"{note.place}[{gate_name(ruling)}]", "skipped", f"not decided: {reason}")
-            continue
-        _told(session, f"{note.place}[{gate_name(ruling)}]", _ended(ruling, note), _reason(ruling, summary))
+            missing = f"{note.left_out} cases were not selected" if note.left_out else f"{counts.pending} are missing"
+            ended, reason = "skipped", f"not decided: {missing}"
+        else:
+            reason = f"{name}: {ruling.outcome.value}\n{ruling.reason}\nmore:  howsure show {summary.run.id[:8]}"
+        _told(session, f"{note.place}[{name}]", ended, reason)
 
 
 def _ended(ruling: GateRuling, note: RunNote) -> Ended:
@@ -79,11 +76,6 @@ def _ended(ruling: GateRuling, note: RunNote) -> Ended:
             return "skipped" if note.inconclusive == "skip" else "failed"
 
 
-def _reason(ruling: GateRuling, summary: Summary) -> str:
-    more = f"more:  howsure show {summary.run.id[:8]}"
-    return f"{gate_name(ruling)}: {ruling.outcome.value}\n{ruling.reason}\n{more}"
-
-
 def _told(session: pytest.Session, nodeid: str, ended: Ended, reason: str) -> None:
     """A report as a test would have given it: the terminal, JUnit and whoever else listens hear of it."""
     hook = session.config.hook
@@ -92,30 +84,17 @@ def _told(session: pytest.Session, nodeid: str, ended: Ended, reason: str) -> No
         reporter.ensure_newline()
     location = (nodeid.partition("::")[0], None, nodeid.partition("::")[2] or nodeid)
     hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
-    for report in _reports(nodeid, location, ended, reason):
+    # A skipped test tells its place and its reason.
+    skipped = (location[0], 0, f"Skipped: {' '.join(reason.split())}")
+    told: Any = {"passed": None, "failed": reason, "skipped": skipped}[ended]
+    for when in ("setup", "call", "teardown"):
+        called = when == "call"
+        outcome, text = ended if called else "passed", told if called else None
+        report = pytest.TestReport(nodeid, location, keywords={}, outcome=outcome, longrepr=text, when=when)
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
     if ended == "failed":
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def _reports(
-    nodeid: str, location: tuple[str, int | None, str], ended: Ended, reason: str
-) -> Iterator[pytest.TestReport]:
-    # A skipped test tells its place and its reason.
-    told: Any = {"passed": None, "failed": reason, "skipped": (location[0], 0, f"Skipped: {' '.join(reason.split())}")}[
-        ended
-    ]
-    for when in ("setup", "call", "teardown"):
-        called = when == "call"
-        yield pytest.TestReport(
-            nodeid=nodeid,
-            location=location,
-            keywords={},
-            outcome=ended if called else "passed",
-            longrepr=told if called else None,
-            when=when,
-        )
 
 
 def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -13,7 +13,7 @@ from howsure.model.agent import Agent, AgentModel
 from howsure.model.summary import Summary
 from howsure.reports.document import Block, Fence, Heading, Paragraph, Table, markdown
 from howsure.reports.evaluations import evaluation_run
-from howsure.reports.figures import NOTHING, format_number, iso_utc, pass_rate_of, pluralize
+from howsure.reports.figures import NOTHING, format_number, iso_utc, pass_rate_of, pluralize, short_time
 from howsure.reports.run_facts import dataset_names, judge_name, run_sentence, short_id
 from howsure.reports.safe_text import one_line
 
@@ -112,7 +112,7 @@ def _history(card: AgentCard) -> Iterator[Block]:
 def _run(summary: Summary) -> tuple[str, ...]:
     run = summary.run
     return (
-        (iso_utc(run.completed_at or run.created_at) or "")[:16].replace("T", " "),
+        short_time(run.completed_at or run.created_at),
         f"{short_id(run)} {_cut(run.name)}",
         _cut(", ".join(dataset_names(run.pins))),
         f"{run.counts.total:,}",

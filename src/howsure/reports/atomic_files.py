@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from howsure.dialects.writers import check_place
+
 
 @contextmanager
 def atomic_text(path: Path) -> Iterator[TextIO]:
@@ -25,6 +27,7 @@ def atomic_bytes(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _moved_when_done(path: Path) -> Iterator[Path]:
+    check_place(path)
     place = path.resolve()
     unfinished = place.with_name(f".{place.name}.{os.getpid()}.part")
     try:

@@ -8,28 +8,14 @@ from typing import Any
 
 from msgspec import json
 
+from howsure.model import expectation
 from howsure.model.case import Case, Scenario, SingleTurn, user_turns
-from howsure.model.expectation import (
-    AgentsInvolved,
-    Contract,
-    CorrectChoice,
-    Criteria,
-    Expectation,
-    ExpectedCall,
-    FinalState,
-    ForbiddenTools,
-    Goal,
-    Qualities,
-    ReferenceAnswer,
-    ToolCalls,
-    Trajectory,
-    WeightedCriteria,
-)
 from howsure.model.result import Result
 from howsure.model.score import Grade
 from howsure.model.simulation import Fault
 from howsure.model.transcript import Message, Role, SentRequest, Usage
 from howsure.model.verdict import Verdict
+from howsure.reports.headlines import grader_name, note_words
 
 NO_USAGE = Usage()
 DOCUMENT = "document"
@@ -99,7 +85,7 @@ def simulation_facts(result: Result) -> list[tuple[str, str]]:
 
 
 def fault_text(fault: Fault) -> str:
-    return f"{fault.party.value}: {fault.reason}{_quoted(fault.evidence)}"
+    return f"{fault.party.value}: {note_words(fault.reason)}{_quoted(fault.evidence)}"
 
 
 def _quoted(evidence: str) -> str:
@@ -144,38 +130,62 @@ def expectation_texts(case: Case, grades: Sequence[Grade] | None = None) -> list
     return [(title, text) for title, text in every if text]
 
 
-def _expectation_text(expectation: Expectation, listed: bool) -> tuple[str, str]:
-    match expectation:
-        case ReferenceAnswer(answers=answers):
+def _expectation_text(expected: expectation.Expectation, listed: bool) -> tuple[str, str]:
+    match expected:
+        case expectation.ReferenceAnswer(answers=answers):
             return "reference answer", "\n\nor: ".join(answers)
-        case CorrectChoice(choices=choices, correct=correct):
+        case expectation.CorrectChoice(choices=choices, correct=correct):
             lines = [f"{choice.id}. {choice.text}" for choice in choices]
             return "choices", "\n".join([*lines, f"correct: {', '.join(correct)}"])
-        case Criteria(criteria=criteria) | WeightedCriteria(criteria=criteria):
+        case expectation.Criteria(criteria=criteria) | expectation.WeightedCriteria(criteria=criteria):
             lines = [each.text if each.weight is None else f"{each.weight:g}: {each.text}" for each in criteria]
-            references = expectation.references if isinstance(expectation, WeightedCriteria) else ()
+            references = expected.references if isinstance(expected, expectation.WeightedCriteria) else ()
             return "criteria", "\n".join([*(lines if listed else ()), *(f"reference: {text}" for text in references)])
-        case ToolCalls(expected=calls):
-            return f"tool calls ({expectation.match.mode.value})", "\n".join(
+        case expectation.ToolCalls(expected=calls):
+            return f"tool calls ({grader_name(expected.match.mode.value)})", "\n".join(
                 map(_call_text, calls)
             ) or "none may be made"
-        case ForbiddenTools(names=names):
+        case expectation.ForbiddenTools(names=names):
             return "forbidden tools", ", ".join(names)
-        case Trajectory(steps=steps):
-            return f"trajectory ({expectation.match.mode.value})", " → ".join(steps)
-        case FinalState(variables=variables):
+        case expectation.Trajectory(steps=steps):
+            return f"trajectory ({grader_name(expected.match.mode.value)})", " → ".join(steps)
+        case expectation.FinalState(variables=variables):
             return "final state", _json_text(variables)
-        case AgentsInvolved(names=names):
+        case expectation.AgentsInvolved(names=names):
             return "agents involved", ", ".join(names)
-        case Goal(text=text):
+        case expectation.Goal(text=text):
             return "goal", text
-        case Contract(name=name):
+        case expectation.Contract(name=name):
             return "output contract", name
-        case Qualities(names=names, relevant_context=context):
-            return "judged on", ", ".join(names) + (f"\nrelevant context: {context}" if context else "")
+        case expectation.Qualities(names=names, relevant_context=context):
+            return "judged on", ", ".join(map(grader_name, names)) + (
+                f"\nrelevant context: {context}" if context else ""
+            )
+        case _:
+            return _match_text(expected)
 
 
-def _call_text(call: ExpectedCall) -> str:
+def _match_text(expected: expectation.MatchExpectation) -> tuple[str, str]:
+    """What a program looks for in the answer."""
+    no = "not: " if expected.negate else ""
+    match expected:
+        case expectation.ExactText(values=values):
+            return f"{no}exact answer", " or ".join(values)
+        case expectation.IncludedText(values=values, every=every, at_start=at_start):
+            place = "the answer begins with" if at_start else "the answer includes"
+            return f"{no}{place}", (" and " if every else " or ").join(values)
+        case expectation.TextPattern(patterns=patterns):
+            return f"{no}pattern", " or ".join(patterns)
+        case expectation.NumericAnswer(values=numbers, tolerance=tolerance):
+            within = f" ± {tolerance:g}" if tolerance else ""
+            return f"{no}number", " or ".join(f"{each:.15g}" for each in numbers) + within
+        case expectation.JsonOutput(schema=schema):
+            return f"{no}JSON", "any" if schema is None else _json_text(schema)
+        case expectation.CodeCheck(language=language, code=code, file=file):
+            return f"{no}checked by {language}", file or code
+
+
+def _call_text(call: expectation.ExpectedCall) -> str:
     return f"{call.name}({', '.join(f'{name}: {_json_text(value)}' for name, value in call.arguments.items())})"
 
 

@@ -1,8 +1,11 @@
-"""A comparison in words and as JSON: one sentence that says better, worse, no difference larger than X, or cannot tell
-yet; the names of its sides and numbers that every report uses; and the shape for other programs."""
+"""A comparison in words, on a terminal, as Markdown and as JSON. The words: one sentence that says better, worse, no
+difference larger than X, or cannot tell yet; the names of its sides and numbers that every report uses. The report: the
+sentence, what is unlike, the cases that flipped (those that got worse first), then every difference with its interval.
+The terminal shows the first of each kind and what to do next; Markdown, for a pull request, shows them all."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import structs, to_builtins
@@ -20,12 +23,29 @@ from howsure.model.comparison import (
     TryCounts,
     VarianceComponents,
 )
+from howsure.model.expectation import text_id
+from howsure.reports.document import (
+    BLANK,
+    Block,
+    Heading,
+    Notice,
+    Paragraph,
+    Parts,
+    ReportDocument,
+    Table,
+    TextSpan,
+    line,
+    markdown,
+    more_note,
+)
 from howsure.reports.figures import NOTHING, format_number, format_percent, pluralize
+from howsure.reports.headlines import grader_name
+from howsure.reports.run_facts import shell_quote
 
 CONCLUSION_WORDS = {
     Conclusion.BETTER: "better",
     Conclusion.WORSE: "worse",
-    Conclusion.EQUAL: "no difference seen",
+    Conclusion.EQUAL: "equal",
     Conclusion.CANNOT_TELL: "cannot tell",
     Conclusion.DIFFERENT: "different",
 }
@@ -42,16 +62,45 @@ MOSTLY = 2 / 3
 """From this share of the noise on, one side is worth doing something about first."""
 QUIET = {Conclusion.EQUAL, Conclusion.CANNOT_TELL}
 """Conclusions that tell nothing sure."""
+SHOWN_FLIPS = 8
+SHOWN_CHANGES = 6
+SHOWN_FLAKY = 6
+SHOWN_OF_KIND = 12
+SHOWN_IN_MARKDOWN = 200
+NAME_LENGTH = 44
+STYLES = {
+    Conclusion.BETTER: "bold green",
+    Conclusion.WORSE: "bold red",
+    Conclusion.EQUAL: "bold",
+    Conclusion.CANNOT_TELL: "bold yellow",
+    Conclusion.DIFFERENT: "bold cyan",
+}
 
 
 def comparison_sentence(compared: PairComparison, unit: str = "case") -> str:
     """The conclusion, with what it rests on and what to keep in mind."""
     answer = _conclusion_sentence(compared, unit)
+    if (part := compared.headline) is not None:
+        answer = f"{_headline_sentence(compared, part, unit)} As a whole: {answer[:1].lower()}{answer[1:]}"
     flags = [each.what.value for each in compared.flags]
     if not flags:
         return answer
     listed = flags[0] if len(flags) == 1 else f"{', '.join(flags[:-1])} and {flags[-1]}"
     return f"{answer} Mind that the {listed} {'is' if len(flags) == 1 else 'are'} not the same on both sides."
+
+
+def _headline_sentence(compared: PairComparison, part: Difference, unit: str) -> str:
+    """`refunds is worse in after: …`, with how many questions its p-value allows for."""
+    asked = sum(each.p_value is not None for each in compared.differences)
+    passed = f"{side_value(part, part.second)} of {_paired(part.n, unit)} passed against {side_value(part, part.first)}"
+    counts = f"{change_text(part)}; p = {p_value_text(part)}, allowing for {pluralize(asked, 'question')}"
+    title = difference_title(part)
+    return f"{title[:1].upper()}{title[1:]} is {CONCLUSION_WORDS[part.conclusion]}: {passed} ({counts})."
+
+
+def headline_conclusion(compared: PairComparison) -> Conclusion:
+    """What the first sentence concludes: about the slice it names, or about the whole."""
+    return (compared.headline or compared.verdict).conclusion
 
 
 def _conclusion_sentence(compared: PairComparison, unit: str) -> str:
@@ -69,6 +118,8 @@ def _conclusion_sentence(compared: PairComparison, unit: str) -> str:
             return f"No difference larger than {reach} between {first} and {second}: {outcome}."
         case Conclusion.CANNOT_TELL:
             more = _needed_sentence(verdict, unit)
+            if not verdict.raised + verdict.lowered:
+                rates = f"all {paired} came out the same, likely {interval_text(verdict)} points"
             return f"Cannot tell yet whether {second} is better or worse than {first}: {rates}. {more}"
         case clear:
             return f"{second} is {CONCLUSION_WORDS[clear]} than {first}: {rates}."
@@ -158,14 +209,16 @@ def setup_warnings(compared: PairComparison) -> list[str]:
 def change_line(change: PartChange) -> str:
     """`criterion c1 of case q3 changed: Cites the Act`."""
     of = f" of case {change.case_id}" if change.case_id else ""
-    named = f"{change.kind} {change.id}".strip()
+    # An id that was made from the text says nothing to people.
+    named = change.kind if change.id == text_id(change.text) else f"{change.kind} {change.id}".strip()
     return f"{named}{of} {change.turn.value}{f': {change.text}' if change.text else ''}"
 
 
 def flips_by_direction(compared: PairComparison) -> list[tuple[str, list[CaseFlip]]]:
     """Those that got worse first, and in each group the clearest first."""
     worse = [flip for flip in compared.flips if not flip.gained]
-    better = [flip for flip in reversed(compared.flips) if flip.gained]
+    gained = [flip for flip in compared.flips if flip.gained]
+    better = sorted(gained, key=lambda flip: flip.first.rate - flip.second.rate)
     return [("got worse", worse), ("got better", better)]
 
 
@@ -174,8 +227,8 @@ def flip_id(flip: CaseFlip) -> str:
 
 
 def flip_causes(flip: CaseFlip) -> str:
-    """The graders that turned with it; where the case itself is not the same on both sides, that first."""
-    return ", ".join(("the case changed", *flip.graders) if flip.changed else flip.graders)
+    """What turned with it, in words; where the case itself is not the same on both sides, that first."""
+    return ", ".join((*(["the case changed"] if flip.changed else []), *map(grader_name, flip.causes)))
 
 
 def difference_title(difference: Difference) -> str:
@@ -217,6 +270,124 @@ def noise_line(noise: VarianceComponents) -> str:
     return f"{noise.grader}: {split} (standard deviation {deviations}; {basis}){advice}"
 
 
+def comparison_report(comparison: Comparison, hints: bool = True) -> ReportDocument:
+    blocks: list[Block] = []
+    for compared in comparison.pairs:
+        first, second = (line(side.name, style="bold") for side in (compared.first, compared.second))
+        blocks += [*([BLANK] if blocks else []), Paragraph((first, "  against  ", second))]
+        blocks += [*_blocks(comparison, compared, whole=False), *(_hint(compared) if hints else ())]
+    return ReportDocument([*blocks, *_not_compared(comparison)])
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    blocks: list[Block] = []
+    for compared in comparison.pairs:
+        blocks.append(Heading(f"{compared.first.name} against {compared.second.name}", level=1))
+        blocks += _blocks(comparison, compared, whole=True)
+        runs = f"runs {compared.first.run_id} and {compared.second.run_id}, paired by {comparison.unit}"
+        margin = f"differences up to {comparison.margin:.0%} of a scale count as none"
+        blocks += [Paragraph(f"{runs}: {compared.verdict.n:,}", indent=2), Paragraph(margin, indent=2)]
+    return markdown([*blocks, *_not_compared(comparison)]) + "\n"
+
+
+def _not_compared(comparison: Comparison) -> list[Block]:
+    return [Paragraph(f"Not compared: {text}.", "dim") for text in comparison.left_out]
+
+
+def _blocks(comparison: Comparison, compared: PairComparison, *, whole: bool) -> Iterator[Block]:
+    """`whole` False: the first of each kind."""
+    verdict = compared.verdict
+    yield Paragraph(comparison_sentence(compared, comparison.unit), STYLES[headline_conclusion(compared)])
+    unpaired = unpaired_text(verdict.pairing, comparison.unit)
+    if unpaired and verdict.n:
+        yield Paragraph(f"{unpaired}.", "dim")
+    if comparison.cluster and verdict.clusters < verdict.n:
+        yield Paragraph(f"Cases with the same {comparison.cluster} count as one cluster.", "dim")
+    for note in compared.notes:
+        yield Paragraph(f"{note}.", "dim")
+    for warning, each in zip(setup_warnings(compared), compared.flags, strict=True):
+        yield Notice(warning)
+        shown = each.changes if whole else each.changes[:SHOWN_CHANGES]
+        for change in shown:
+            yield Paragraph(TextSpan(change_line(change), limit=-4, lines=1), indent=4)
+        yield from more_note(len(each.changes) + each.changes_left_out, len(shown), indent=4)
+    most = SHOWN_IN_MARKDOWN if whole else SHOWN_FLIPS
+    for word, flips in flips_by_direction(compared):
+        yield Heading(f"{pluralize(len(flips), 'case')} {word}")
+        if flips:
+            yield flips_table(flips[:most])
+        yield from more_note(len(flips), most)
+    yield from _differences(compared, whole)
+    if compared.flaky:
+        most = SHOWN_IN_MARKDOWN if whole else SHOWN_FLAKY
+        yield Heading(f"{pluralize(len(compared.flaky), 'case')} flaky: the repeats do not agree")
+        yield _flaky_table(compared, most)
+        yield from more_note(len(compared.flaky), most)
+    if compared.noise:
+        yield Heading("Whose noise it is, where cases were repeated and judges asked several times")
+    for noise in compared.noise:
+        yield Paragraph(f"{side_name(compared, noise.second)}: {noise_line(noise)}", "dim", indent=2)
+
+
+def flips_table(flips: Sequence[CaseFlip]) -> Table:
+    rows = [
+        (line(flip_id(flip), NAME_LENGTH, "bold"), tries_text(flip.first), tries_text(flip.second), flip_causes(flip))
+        for flip in flips
+    ]
+    return Table(("case", "first", "second", "turned with it"), rows)
+
+
+def _differences(compared: PairComparison, whole: bool) -> Iterator[Block]:
+    known = [each for each in compared.differences if each.n]
+    shown = [compared.verdict, *(compared.differences if whole else _worth_showing(known))]
+    rows: list[tuple[Parts, ...]] = []
+    for difference in shown:
+        *cells, word = difference_cells(difference, bare=True)
+        style = STYLES[difference.conclusion] if difference.conclusion not in QUIET else "dim"
+        rows.append((line(difference_title(difference), NAME_LENGTH), *cells, TextSpan(word, style)))
+    columns = ("", "n:", "first:", "second:", "change:", "likely", "p:", "")
+    yield Table(columns, rows, tight=True, title="Differences")
+    if known:
+        questions = pluralize(len(known), "question")
+        yield Paragraph(f"All but the pass rate allow for {questions} asked of the same data (Holm).", "dim")
+    if whole:
+        return
+    if hidden := len(known) + 1 - len(shown):
+        yield Paragraph(f"and {hidden:,} more that tell nothing sure (--json shows all)", "dim")
+    if lacking := [difference_title(each) for each in compared.differences if not each.n]:
+        yield Paragraph(TextSpan(f"no value on both sides: {', '.join(lacking)}", "dim", lines=2))
+
+
+def _worth_showing(differences: Sequence[Difference]) -> list[Difference]:
+    """All of a kind where they are few; of many, those that tell something first."""
+    shown: list[Difference] = []
+    for kind in DifferenceKind:
+        own = [each for each in differences if each.kind is kind]
+        clear = [each for each in own if each.conclusion not in QUIET]
+        rest = [each for each in own if each.conclusion in QUIET]
+        chosen = own if len(own) <= SHOWN_OF_KIND else [*clear, *rest][: max(SHOWN_OF_KIND, len(clear))]
+        shown += sorted(chosen, key=own.index)
+    return shown
+
+
+def _flaky_table(compared: PairComparison, most: int) -> Table:
+    rows: list[tuple[Parts, ...]] = []
+    for each in compared.flaky[:most]:
+        names = (line(name, NAME_LENGTH) for name in (each.case_id, side_name(compared, each.second)))
+        rows.append((*names, tries_text(each.tries), each.blame.value))
+    return Table(("case", "side", "repeats", "who disagrees"), rows)
+
+
+def _hint(compared: PairComparison) -> Iterator[Block]:
+    if compared.flips:
+        flip, side = compared.flips[0], compared.second
+        who = f" --candidate {shell_quote(side.candidate)}" if side.candidate else ""
+        command = f"howsure show {side.run_id[:8]} {shell_quote(flip.other_id or flip.case_id)}{who}"
+        yield BLANK
+        purpose = TextSpan("see why this one came out otherwise", "dim")
+        yield Table(("next", ""), [(line(command, style="cyan"), purpose)], tight=True)
+
+
 def noise_shape(noise: VarianceComponents) -> dict[str, Any]:
     """Variances are in the square of the grader's unit."""
     counts = {name: getattr(noise, name) for name in ("cases", "tries", "judgements")}
@@ -243,13 +414,13 @@ def _compared(comparison: Comparison, compared: PairComparison) -> dict[str, Any
         "first": to_builtins(compared.first),
         "second": to_builtins(compared.second),
         "conclusion": compared.verdict.conclusion.value,
+        "headline": compared.headline.name if compared.headline else None,
         "sentence": comparison_sentence(compared, comparison.unit),
         "alike": not compared.flags,
         "unlike": to_builtins(compared.unlike),
         "verdict": _difference(compared.verdict),
         "differences": [_difference(each) for each in compared.differences],
-        "got_worse": [_flip(each) for each in compared.flips if not each.gained],
-        "got_better": [_flip(each) for each in reversed(compared.flips) if each.gained],
+        **{word.replace(" ", "_"): [*map(_flip, flips)] for word, flips in flips_by_direction(compared)},
         "flaky": [_flaky(each) for each in compared.flaky],
         "notes": list(compared.notes),
         "noise": [noise_shape(each) for each in compared.noise],
@@ -282,7 +453,8 @@ def _pairing(pairing: PairCounts) -> dict[str, Any]:
 def _flip(flip: CaseFlip) -> dict[str, Any]:
     shape = {"case_id": flip.case_id, "first": to_builtins(flip.first), "second": to_builtins(flip.second)}
     other = {"second_case_id": flip.other_id} if flip.other_id else {}
-    return {**shape, **other, "graders": list(flip.graders), "case_changed": flip.changed}
+    named = {"graders": list(flip.graders), "causes": list(flip.causes)}
+    return {**shape, **other, **named, "case_changed": flip.changed}
 
 
 def _flaky(each: FlakyCase) -> dict[str, Any]:

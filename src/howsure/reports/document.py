@@ -145,10 +145,6 @@ class Screen(Struct, frozen=True):
     width: int
     ascii_only: bool
 
-    @property
-    def wide(self) -> bool:
-        return self.width >= WIDE
-
     def draw(self, block: Block) -> RenderableType:
         match block:
             case Heading(parts=parts, level=level):
@@ -173,7 +169,8 @@ class Screen(Struct, frozen=True):
 
     def _table(self, block: Table) -> RenderableType:
         """No lines between cells, so that it copies well."""
-        shown = [place for place, heading in enumerate(block.columns) if self.wide or heading not in WIDE_ONLY]
+        wide = self.width >= WIDE
+        shown = [place for place, heading in enumerate(block.columns) if wide or heading not in WIDE_ONLY]
         headings = [block.columns[place] for place in shown]
         rows = [[self.parts(row[place]) for place in shown] for row in block.rows]
         lines = [[self.text(heading.rstrip(":"), "dim") for heading in headings], *rows]

@@ -11,17 +11,26 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from msgspec import json, structs, to_builtins
 
-from howsure.model.case import Input, Scenario, Script, SingleTurn, World, opening
+from howsure.model.case import (
+    FINISHED,
+    Case,
+    Input,
+    Scenario,
+    Script,
+    SingleTurn,
+    World,
+    finished_transcript_of,
+    opening,
+)
 from howsure.model.result import Result, result_id
 from howsure.model.rubric import Scope
 from howsure.model.run import Counts, DatasetPin, ModelSpending, Pins, Run, RunState
 from howsure.model.run_request import DEFAULT_CONCURRENCY
 from howsure.model.summary import GraderSummary, Summary, Tally
 from howsure.model.transcript import Message, ToolCall
-from howsure.model.verdict import Verdict
-from howsure.reports.case_facts import conversation, result_error
+from howsure.reports.case_facts import DECIDED, conversation, result_error
 from howsure.reports.figures import in_utc, iso_utc, pass_rate_of
-from howsure.reports.grades import all_hold, criteria_scores, no_high_failure, rubric_scores, scores
+from howsure.reports.grades import CRITERIA, criteria_hold, criteria_scores, no_high_failure, rubric_scores, scores
 from howsure.reports.run_facts import gate_shape, run_notes, run_sentence
 from howsure.reports.safe_text import one_line
 from howsure.wire import results as wire_results
@@ -41,10 +50,18 @@ STATUS = {
 }
 
 
-_DOCUMENT = re.compile(r"document:(?P<kind>[a-z_]+)/(?P<id>[^@]+)@[0-9]+")
-"""The path of a dataset that the service stores."""
+STOPPED = {
+    RunState.CANCELLED: "the run was cancelled; it can be resumed",
+    RunState.OUT_OF_BUDGET: "the budget of the run was reached before all of it was tried; it can be resumed with more",
+}
+"""The `error` of a run that did not get to its end though nothing broke."""
 
-ADDED_BY_SERVICE = ("test_set_name", "rubric_name")
+_DOCUMENT = re.compile(r"document:(?P<kind>[a-z_]+)/(?P<id>.+)@(?P<version>[0-9]+)")
+"""The path of a version of a document that the service stores."""
+KINDS = {"agent": "bot_context", "graders": "config"}
+"""How the API calls a kind of document, where it is called otherwise here."""
+
+ADDED_BY_SERVICE = ("test_set_name", "rubric_name", "tags")
 
 
 def evaluation_run(summary: Summary) -> dict[str, Any]:
@@ -69,7 +86,7 @@ def _wire_run(summary: Summary) -> wire_runs.Run:
         concurrency=request.concurrency or DEFAULT_CONCURRENCY,
         started_at=in_utc(run.started_at),
         completed_at=in_utc(run.completed_at),
-        error=run.error or None,
+        error=run.error or STOPPED.get(run.state),
         rubric_id=(rubric.id or _named_by(pins.rubric_sha256 or rubric.name)) if rubric else None,
         rubric_version=rubric.version if rubric else None,
         test_set_id=(test_set.id or _named_by(test_set.sha256)) if test_set else None,
@@ -104,6 +121,9 @@ def _wire_run(summary: Summary) -> wire_runs.Run:
             for each in summary.slices
         ],
         datasets=[_dataset(pin) for pin in pins.datasets],
+        made_of=_made_of(pins),
+        rubrics=_rubrics(pins),
+        initial_payload=dict(request.state),
         howsure_version=pins.howsure_version or None,
     )
 
@@ -123,11 +143,17 @@ def _shaping(pins: Pins) -> dict[str, Any]:
         "normalization": request.normalization.value if request.normalization else None,
         "marks": dict(pins.marks),
         "settings": dict(pins.settings),
+        "until_sure": request.until_sure or None,
+        "order_seed": pins.order_seed,
+        "stopped_early": pins.stopped_early,
     }
 
 
 def _test_set(pins: Pins) -> DatasetPin | None:
-    """The one test set of the run; None when it has none, or several, of which none is *the* one."""
+    """The one test set of the run; None when it has none, or several, of which none is *the* one. Finished
+    conversations are held against one, too."""
+    if pins.criteria_from is not None and pins.criteria_from.dialect == World.TEST_SET:
+        return pins.criteria_from
     test_sets = [pin for pin in pins.datasets if pin.dialect == World.TEST_SET]
     return test_sets[0] if len(test_sets) == 1 else None
 
@@ -140,6 +166,28 @@ def dataset_id_of(pins: Pins) -> str:
         return stored["id"]
     own = pins.datasets[0].id if len(pins.datasets) == 1 and pins.datasets[0].dialect != World.TEST_SET else ""
     return own or _named_by("\n".join(pin.sha256 for pin in pins.datasets))
+
+
+def _made_of(pins: Pins) -> dict[str, wire_runs.UsedDocument]:
+    """Everything that the run was made of. The rubric of a file has the id and version that it calls itself."""
+    used: dict[str, wire_runs.UsedDocument] = {}
+    if pins.request.state:
+        content = json.encode(pins.request.state, order="deterministic").decode()
+        used["initial_payload"] = wire_runs.UsedDocument(id=_named_by(content), version=None)
+    if pins.rubric is not None and pins.rubric.rules:
+        key = pins.rubric.id or _named_by(pins.rubric_sha256)
+        used["rubric"] = wire_runs.UsedDocument(id=key, version=pins.rubric.version)
+    pool = (pins.criteria_from.path,) if pins.criteria_from else ()
+    for path in (*(pin.path for pin in pins.datasets), *pool, *pins.documents):
+        if stored := _DOCUMENT.fullmatch(path):
+            document = wire_runs.UsedDocument(id=stored["id"], version=int(stored["version"]))
+            used.setdefault(KINDS.get(stored["kind"], stored["kind"]), document)
+    return used
+
+
+def _rubrics(pins: Pins) -> list[wire_runs.UsedDocument]:
+    stored = [match for path in pins.documents if (match := _DOCUMENT.fullmatch(path)) and match["kind"] == "rubric"]
+    return [wire_runs.UsedDocument(id=each["id"], version=int(each["version"])) for each in stored]
 
 
 def _named_by(content: str) -> str:
@@ -166,12 +214,13 @@ def _ungraded(summary: Summary, grader: str) -> bool:
 
 
 def _components(summary: Summary) -> dict[str, wire_runs.ComponentScore]:
-    rubric, tallies = summary.run.pins.rubric, summary.components
-    if not tallies and rubric is not None and rules_of(summary) is not None:
-        tallies = {scope: Tally() for scope in sorted({(rule.scope or Scope.GENERAL).value for rule in rubric.rules})}
+    tallies = summary.components
+    if rules_of(summary) is None:
+        return {}
+    every = {scope.value: tallies.get(scope.value, Tally()) for scope in Scope} | dict(tallies)
     return {
         name: wire_runs.ComponentScore(**to_builtins(tally), score=tally.pass_rate, total=tally.total)
-        for name, tally in tallies.items()
+        for name, tally in every.items()
     }
 
 
@@ -202,14 +251,14 @@ def _grader(grader: GraderSummary) -> dict[str, Any]:
 
 def _dataset(pin: DatasetPin) -> wire_runs.DatasetPin:
     named = {"name": pin.name or PurePath(pin.path).name, "id": pin.id or None}
-    return wire_runs.DatasetPin(**{**structs.asdict(pin), **named})
+    shown = {name: value for name, value in structs.asdict(pin).items() if name != "size"}
+    return wire_runs.DatasetPin(**{**shown, **named})
 
 
 def _tally(tally: Tally | None) -> wire_runs.Tally | None:
     return wire_runs.Tally(**to_builtins(tally), total=tally.total) if tally else None
 
 
-PASSED = {Verdict.PASSED: True, Verdict.FAILED: False, Verdict.ERRORED: None, Verdict.SKIPPED: None}
 NAME_LENGTH = 120
 
 _run_uuid = lru_cache(maxsize=16)(UUID)
@@ -220,7 +269,8 @@ def evaluation_result(run: Run, result: Result) -> dict[str, Any]:
     """The EvaluationResult, ready for JSON: structured checks (V2) for the cases of a test set, `scores` alone (V1)
     elsewhere."""
     shape = structs.asdict(_wire_result(run, result))
-    del shape["more"]
+    for name in ("more", "failure_attribution"):  # the service adds the second
+        del shape[name]
     shape["created_at"] = iso_utc(result.created_at)
     return shape
 
@@ -231,7 +281,8 @@ def _wire_result(run: Run, result: Result) -> wire_results.Result:
     # says what the input was in both.
     is_structured, kind = case.world == World.TEST_SET, input_kind(case.input)
     # Plain JSON, because entries hold more than their shape says: weight, evidence, scope.
-    criteria: Any = criteria_scores(case, result.grades) if is_structured else None
+    asked = is_structured and run.pins.request.may_have(CRITERIA)
+    criteria: Any = criteria_scores(case, result.grades) if asked else None
     rules: Any = rubric_scores(run.pins.rubric, result.grades) if is_structured else None
     simulation = transcript.simulation if transcript else None
     return wire_results.Result(
@@ -239,16 +290,16 @@ def _wire_result(run: Run, result: Result) -> wire_results.Result:
         run_id=run.id,
         test_case_id=case.id,
         langsmith_run_id=transcript.metadata.get("langsmith_run_id") if transcript else None,
-        input=input_shape(case.input),
+        input={**input_shape(case.input), **(_timed_input(case) if finished_transcript_of(case) else {})},
         output=_output(result),
         scores=scores(result.grades),
         item_name=case.name or one_line(opening(case.input), NAME_LENGTH),
-        item_type=kind if is_structured else None,
+        item_type=item_type(case) if is_structured else None,
         criteria_scores=criteria,
-        criteria_passed=None if criteria is None else all_hold(criteria),
+        criteria_passed=None if criteria is None else criteria_hold(criteria, result.grades),
         rubric_scores=rules,
         rubric_passed=None if rules is None else no_high_failure(rules),
-        passed=PASSED[result.verdict],
+        passed=DECIDED.get(result.verdict),
         duration_ms=round(result.duration_ms),
         created_at=result.created_at,
         candidate=result.candidate,
@@ -274,6 +325,21 @@ def input_kind(input: Input) -> str:
             return "script"
         case Scenario():
             return "scenario"
+
+
+ITEM_TYPES = ("single_turn", "scenario", *FINISHED)
+
+
+def item_type(case: Case) -> str:
+    """The type that the item has in its test set; a conversation of any other source is a `transcript`."""
+    kind, own = input_kind(case.input), case.labels.get("type", "")
+    return own if own in ITEM_TYPES else "transcript" if kind == "script" else kind
+
+
+def _timed_input(case: Case) -> dict[str, Any]:
+    """The messages with their times, and what else was measured of a finished conversation, as its item has them."""
+    given = case.metadata.get("inputs", {})
+    return {name: given[name] for name in ("messages", "voice_metrics") if name in given}
 
 
 def input_shape(input: Input) -> dict[str, Any]:

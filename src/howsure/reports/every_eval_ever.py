@@ -10,7 +10,7 @@ from collections.abc import AsyncIterable, Iterator
 from contextlib import ExitStack
 from hashlib import sha256
 from math import sqrt
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO
 from uuid import UUID, uuid5
 
@@ -30,20 +30,11 @@ from howsure.reports.case_facts import DECIDED, conversation
 from howsure.reports.figures import iso_utc, pass_rate_of
 from howsure.reports.run_facts import judge_name
 
-SCHEMA_VERSION = "0.2.2"
-INSTANCE_VERSION = "instance_level_eval_0.2.2"
+SCHEMA_VERSION = "0.3.0"
+INSTANCE_VERSION = SCHEMA_VERSION
+UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
+"""What they want to know of a model, and a run does not."""
 PASS_RATE = "pass_rate"
-
-
-class EvaluationHeader(Struct, frozen=True, kw_only=True):
-    """What every line repeats of its document."""
-
-    id: str
-    model: str
-    name: str
-
-    def result_id(self, measured: str) -> str:
-        return f"{self.id}#{measured}"
 
 
 class RunningVariance(Struct):
@@ -64,23 +55,23 @@ class RunningVariance(Struct):
         return sqrt(self.squares / (self.count - 1)) if self.count > 1 else None
 
 
-def instances(evaluated: EvaluationHeader, result: Result) -> Iterator[dict[str, Any]]:
+def instances(records: EvaluationRecords, result: Result) -> Iterator[dict[str, Any]]:
     """A line for the verdict, and one for each grade that has a mark."""
     if result.transcript is None:
         return
-    around = _around(evaluated, result, result.transcript)
+    around = _around(records, result, result.transcript)
     turns = around.pop("turns")
     if result.verdict in DECIDED:
         passed = DECIDED[result.verdict]
         judged = {"score": float(passed), "is_correct": passed, **turns}
-        yield {**around, "evaluation_result_id": evaluated.result_id(PASS_RATE), "evaluation": judged}
+        yield {**around, "evaluation_result_id": records.result_id(PASS_RATE), "evaluation": judged}
     for grade in result.grades:
         if grade.part is None and isinstance(grade, Score) and grade.passed is not None:
             judged = {"score": grade.value, "is_correct": grade.passed, **turns}
-            yield {**around, "evaluation_result_id": evaluated.result_id(grade.name), "evaluation": judged}
+            yield {**around, "evaluation_result_id": records.result_id(grade.name), "evaluation": judged}
 
 
-def _around(evaluated: EvaluationHeader, result: Result, transcript: Transcript) -> dict[str, Any]:
+def _around(records: EvaluationRecords, result: Result, transcript: Transcript) -> dict[str, Any]:
     talk, calls = conversation(result), len(transcript.tool_calls)
     turns = sum(message.role is Role.USER for message in talk)
     kind = "agentic" if calls else "multi_turn" if turns > 1 else "single_turn"
@@ -95,9 +86,9 @@ def _around(evaluated: EvaluationHeader, result: Result, transcript: Transcript)
     }
     return {
         "schema_version": INSTANCE_VERSION,
-        "evaluation_id": evaluated.id,
-        "model_id": evaluated.model,
-        "evaluation_name": evaluated.name,
+        "evaluation_id": records.id,
+        "model_id": records.model,
+        "evaluation_name": records.name,
         "sample_id": result.case.id,
         "sample_hash": sha256("".join([case_input["raw"], *case_input["reference"]]).encode()).hexdigest(),
         "interaction_type": kind,
@@ -179,10 +170,13 @@ NOT_MODELS = ("recorded", OFFLINE, "panel", "")
 RECORDED = "recorded"
 
 
-class EvaluationRecords(Struct):
-    """One document while its lines are written: the file, its digest, and what is counted."""
+class EvaluationRecords(Struct, kw_only=True):
+    """One document while its lines are written: what every line repeats of it, the file, its digest, and what is
+    counted."""
 
-    evaluated: EvaluationHeader
+    id: str
+    model: str
+    name: str
     path: Path
     lines: Path
     file: BinaryIO
@@ -190,8 +184,11 @@ class EvaluationRecords(Struct):
     spreads: dict[str, RunningVariance]
     count: int = 0
 
+    def result_id(self, measured: str) -> str:
+        return f"{self.id}#{measured}"
+
     def add(self, result: Result) -> None:
-        for record in instances(self.evaluated, result):
+        for record in instances(self, result):
             line = ENCODER.encode(record) + b"\n"
             self.file.write(line)
             self.digest.update(line)
@@ -214,15 +211,22 @@ async def write_every_eval_ever(summary: Summary, results: AsyncIterable[Result]
 
 async def write_eval_folder(summary: Summary, results: AsyncIterable[Result], folder: Path) -> list[Path]:
     """`DATASET/DEVELOPER/MODEL/ID.json` and `ID_samples.jsonl` for each candidate, as their collection lays it out."""
-    places = {}
-    for candidate in summary.candidates or {"": Counts()}:
-        model = model_info(summary.run, candidate)
-        own = (
-            folder / _safe(dataset_name(summary.run)) / _safe(model.get("developer", "unknown")) / _safe(model["name"])
-        )
-        own.mkdir(parents=True, exist_ok=True)
-        places[candidate] = own / f"{uuid5(UUID(summary.run.id), candidate)}.json"
+    places = {
+        candidate: folder / _place(summary.run, candidate).with_suffix(".json")
+        for candidate in summary.candidates or {"": Counts()}
+    }
+    for path in places.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
     return await _write(summary, results, places)
+
+
+def _place(run: Run, candidate: str) -> PurePosixPath:
+    """Where a document stands in their collection, without its ending. They want ids of version 4: ours is made of the
+    run's, so that the same run is always the same file."""
+    model = model_info(run, candidate)
+    own = UUID(bytes=uuid5(UUID(run.id), candidate).bytes, version=4)
+    developer = _safe(model.get("developer", "unknown"))
+    return PurePosixPath(_safe(dataset_name(run)), developer, _safe(model["name"]), str(own))
 
 
 async def _write(summary: Summary, results: AsyncIterable[Result], places: dict[str, Path]) -> list[Path]:
@@ -239,9 +243,16 @@ async def _write(summary: Summary, results: AsyncIterable[Result], places: dict[
 def _records(run: Run, candidate: str, path: Path, stack: ExitStack) -> EvaluationRecords:
     lines = path.with_name(f"{path.stem}_samples.jsonl")
     model = model_info(run, candidate)["id"]
-    evaluated = EvaluationHeader(id=f"{dataset_name(run)}/{model}/{_moment(run)}", model=model, name=dataset_name(run))
-    file = stack.enter_context(atomic_bytes(lines))
-    return EvaluationRecords(evaluated=evaluated, path=path, lines=lines, file=file, digest=sha256(), spreads={})
+    return EvaluationRecords(
+        id=f"{dataset_name(run)}/{model}/{_moment(run)}",
+        model=model,
+        name=dataset_name(run),
+        path=path,
+        lines=lines,
+        file=stack.enter_context(atomic_bytes(lines)),
+        digest=sha256(),
+        spreads={},
+    )
 
 
 def document(summary: Summary, candidate: str, records: EvaluationRecords) -> dict[str, Any]:
@@ -250,7 +261,7 @@ def document(summary: Summary, candidate: str, records: EvaluationRecords) -> di
     agent = run.pins.agent
     return {
         "schema_version": SCHEMA_VERSION,
-        "evaluation_id": records.evaluated.id,
+        "evaluation_id": records.id,
         "evaluation_timestamp": iso_utc(run.started_at or run.created_at),
         "retrieved_timestamp": _moment(run),
         "source_metadata": {
@@ -265,7 +276,7 @@ def document(summary: Summary, candidate: str, records: EvaluationRecords) -> di
         "evaluation_results": [*_results(summary, candidate, records)],
         "detailed_evaluation_results": {
             "format": "jsonl",
-            "file_path": records.lines.name,
+            "file_path": f"data/{_place(run, candidate)}_samples.jsonl",
             "hash_algorithm": "sha256",
             "checksum": records.digest.hexdigest(),
             "total_rows": records.count,
@@ -275,17 +286,17 @@ def document(summary: Summary, candidate: str, records: EvaluationRecords) -> di
 
 def _results(summary: Summary, candidate: str, records: EvaluationRecords) -> Iterator[dict[str, Any]]:
     around = {
-        "evaluation_name": records.evaluated.name,
+        "evaluation_name": records.name,
         "source_data": _source(summary.run.pins.datasets),
         "evaluation_timestamp": iso_utc(summary.run.started_at or summary.run.created_at),
     }
     counts = summary.candidates.get(candidate, Counts())
     if counts.pass_rate is not None:
-        yield {"evaluation_result_id": records.evaluated.result_id(PASS_RATE), **around, **_pass_rate(counts)}
+        yield {"evaluation_result_id": records.result_id(PASS_RATE), **around, **_pass_rate(counts)}
     for grader in summary.graders:
         if grader.candidate == candidate and grader.mean is not None:
             own = {"metric_config": _config(summary.run, grader), "score_details": _details(grader, records.spreads)}
-            yield {"evaluation_result_id": records.evaluated.result_id(grader.name), **around, **own}
+            yield {"evaluation_result_id": records.result_id(grader.name), **around, **own}
 
 
 def _pass_rate(counts: Counts) -> dict[str, Any]:
@@ -360,7 +371,7 @@ def dataset_name(run: Run) -> str:
 def model_info(run: Run, candidate: str) -> dict[str, Any]:
     """The agent's model where the run knows it, else the name of the candidate or of the target."""
     agent, target = run.pins.agent, run.pins.target_text
-    details = {"target": target, **({"agent": agent.name, "agent_id": agent.id} if agent else {})}
+    details = {**UNKNOWN, "target": target, **({"agent": agent.name, "agent_id": agent.id} if agent else {})}
     candidate = run.pins.models.get(candidate) or candidate
     spec = candidate or (agent.name if agent else "unknown" if target == RECORDED else target.removeprefix("chat:"))
     provider, colon, model = spec.partition(":")

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from howsure.model.run import Counts
 from howsure.model.score import Direction, Grade, Scale, Score, UnscoredReason
+from howsure.model.summary import GraderSummary
 from howsure.model.verdict import Verdict
 from howsure.stats.intervals import rate_interval
 
@@ -18,11 +19,13 @@ NOTHING = "–"
 
 
 class Rate(Struct, frozen=True):
-    """How many of how many passed, with the interval that the count allows; `errored` is how many more might have."""
+    """How many of how many passed, with the interval that the count allows, or that is known to be wider (`clustered`);
+    `errored` is how many more might have."""
 
     passed: int
     judged: int
     errored: int = 0
+    clustered: tuple[float, float] | None = None
 
     @property
     def value(self) -> float | None:
@@ -30,8 +33,8 @@ class Rate(Struct, frozen=True):
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The 95 % Wilson interval; None when nothing was judged."""
-        return rate_interval(self.passed, self.judged) if self.judged else None
+        """The 95 % interval, Wilson's where every result stands for itself; None when nothing was judged."""
+        return (self.clustered or rate_interval(self.passed, self.judged)) if self.judged else None
 
     @property
     def percent(self) -> str:
@@ -83,7 +86,9 @@ class PassCounts(Protocol):
 
 def pass_rate_of(counts: PassCounts) -> Rate:
     """The share that passed of what could be decided. Where it is one of cases, it says what errored might change."""
-    return Rate(counts.passed, counts.passed + counts.failed, counts.errored if isinstance(counts, Counts) else 0)
+    clustered = (counts.pass_rate_interval if isinstance(counts, Counts | GraderSummary) else None) or None
+    errored = counts.errored if isinstance(counts, Counts) else 0
+    return Rate(counts.passed, counts.passed + counts.failed, errored, clustered)
 
 
 def format_percent(share: float) -> str:
@@ -107,6 +112,11 @@ def format_on_scale(value: float | None, scale: Scale) -> str:
     return f"{format_number(value)} of {format_number(scale.high)}"
 
 
+def format_dollars(usd: float) -> str:
+    """`$1.20`; of less than a cent two digits that count: `$0.0021`."""
+    return f"${usd:,.2f}" if usd >= 0.01 or not usd else f"${usd:.2g}"
+
+
 def pluralize(count: int, noun: str) -> str:
     """`1 case`, `2 cases`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
@@ -116,6 +126,11 @@ def iso_utc(moment: datetime | None) -> str | None:
     """ISO 8601 with its suffix. A time without a zone is UTC: that is how stores return them."""
     known = in_utc(moment)
     return None if known is None else known.isoformat().replace("+00:00", "Z")
+
+
+def short_time(moment: datetime | None) -> str:
+    """`2026-11-15 13:30`, in UTC; empty where it is not known."""
+    return (iso_utc(moment) or "")[:16].replace("T", " ")
 
 
 def in_utc(moment: datetime | None) -> datetime | None:
@@ -138,12 +153,13 @@ PASSED = VerdictMark("●", "o", "passed", "green")
 FAILED = VerdictMark("■", "x", "failed", "bold red")
 ERRORED = VerdictMark("▲", "!", "errored", "bold magenta")
 SKIPPED = VerdictMark("○", "-", "skipped", "dim")
+DAMAGED = VerdictMark("✕", "?", "damaged", "bold yellow")
 PENDING = VerdictMark("◌", ".", "pending", "dim")
 NOT_APPLICABLE = VerdictMark("–", "-", "not applicable", "dim")
 NO_JUDGE = VerdictMark("○", "-", "no judge", "dim")
 MEASURED = VerdictMark("·", " ", "measured", "dim")
 
-VERDICT_MARKS = {Verdict.PASSED: PASSED, Verdict.FAILED: FAILED, Verdict.ERRORED: ERRORED, Verdict.SKIPPED: SKIPPED}
+VERDICT_MARKS = {Verdict(mark.word): mark for mark in (PASSED, FAILED, ERRORED, SKIPPED, DAMAGED)}
 UNSCORED_MARKS = {
     UnscoredReason.ERROR: ERRORED,
     UnscoredReason.NOT_APPLICABLE: NOT_APPLICABLE,

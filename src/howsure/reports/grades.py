@@ -166,6 +166,14 @@ def all_hold(shown: Sequence[dict[str, Any]]) -> bool | None:
     return True
 
 
+def criteria_hold(shown: Sequence[dict[str, Any]], grades: Sequence[Grade]) -> bool | None:
+    """Whether enough criteria hold: all of them, or as many as the mark of the profile asks for."""
+    for grade in case_grades(grades):
+        if grade.name == CRITERIA and isinstance(grade, Score) and grade.pass_mark not in (None, 1):
+            return grade.passed
+    return all_hold(shown)
+
+
 def no_high_failure(shown: Sequence[dict[str, Any]]) -> bool | None:
     """Whether every high-severity rule holds; None when one of them, or no rule at all, could be judged."""
     high = [entry for entry in shown if entry.get("severity") == Severity.HIGH.value]

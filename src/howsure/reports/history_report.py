@@ -29,7 +29,8 @@ def history_sentence(history: History) -> str:
     if count < 2:
         return f"{history.whose}: one completed run, {now}; a trend takes two."
     if not rates.turnings:
-        return f"{history.whose}: {count} runs, {now}; no change of the pass rate that chance would not make."
+        few = "; two are compared by `howsure compare`" if count == 2 else ""
+        return f"{history.whose}: {count} runs, {now}; no change of the pass rate can be told from chance{few}."
     return f"{history.whose}: {count} runs, {now}. {' '.join(_turned(history, each) for each in rates.turnings)}"
 
 

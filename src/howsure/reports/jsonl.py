@@ -5,16 +5,47 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from msgspec import json
+from msgspec import json, structs
 
 from howsure.model.result import Result
 from howsure.model.run import Run
+from howsure.model.score import Grade, Score
 from howsure.model.summary import Summary
 from howsure.reports.atomic_files import atomic_bytes
-from howsure.reports.canonical import canonical_line
 from howsure.reports.evaluations import evaluation_result, evaluation_run
+
+SORTED = json.Encoder(order="sorted")
+
+
+def canonical_line(result: Result) -> bytes:
+    """A Result as one JSON object with sorted keys, by which two runs can be compared byte for byte."""
+    return SORTED.encode_lines([canonical(result)])
+
+
+def canonical(result: Result) -> dict[str, Any]:
+    """What the line holds: what was said, done, graded and decided. Left out is what differs between equal runs: ids,
+    times, durations, spans, and who judged at what price, so that a replayed recording gives the same line."""
+    transcript = result.transcript
+    return {
+        "case_id": result.case.id,
+        "candidate": result.candidate,
+        "repeat": result.repeat,
+        "input": result.case.input,
+        "verdict": result.verdict,
+        "reasons": result.reasons,
+        "grades": [_grade(grade) for grade in result.grades],
+        "failures": result.failures,
+        "transcript": transcript and structs.replace(transcript, duration_ms=None, spans=None, metadata={}),
+    }
+
+
+def _grade(grade: Grade) -> Grade:
+    if isinstance(grade, Score):
+        return structs.replace(grade, judge="", cost_usd=None) if grade.judge or grade.cost_usd is not None else grade
+    return structs.replace(grade, judge="") if grade.judge else grade
+
 
 ENCODER = json.Encoder()
 

@@ -33,7 +33,8 @@ from howsure.reports.document import (
     line,
     more_note,
 )
-from howsure.reports.figures import NOTHING, format_percent, iso_utc, pluralize
+from howsure.reports.figures import NOTHING, format_percent, pluralize, short_time
+from howsure.reports.run_facts import unreadable_text
 
 SHOWN_CRITERIA = 20
 SHOWN_FLIPS = 10
@@ -70,7 +71,8 @@ def _judge_line(word: str, pin: JudgePin) -> Paragraph:
 
 
 def calibration_report(calibration: Calibration) -> ReportDocument:
-    blocks: list[Block] = [_judge_line("judge", calibration.judge)]
+    sentences = [Paragraph(text, "bold") for text in calibration_sentences(calibration)]
+    blocks: list[Block] = [*sentences, *([BLANK] if sentences else []), _judge_line("judge", calibration.judge)]
     if labels := calibration.labels:
         shown = f"labels {labels.path}  ({pluralize(labels.labels, 'label')}, {labels.sha256[:8]})"
         blocks += [Paragraph(shown), _coverage(calibration.coverage), *_groups(calibration.groups)]
@@ -79,17 +81,51 @@ def calibration_report(calibration: Calibration) -> ReportDocument:
     return ReportDocument(blocks)
 
 
-def _coverage(coverage: LabelCoverage) -> Paragraph:
-    """`12 labelled = 9 compared + 3 cannot tell or unreadable`; parts that are zero are left out."""
+def calibration_sentences(calibration: Calibration) -> list[str]:
+    """What matters first: how much of what people fail the judge lets pass, and the other way round. One sentence for
+    each grader; the criteria of a grader are taken together."""
+    several = len({group.grader for group in calibration.groups}) > 1
+    found: list[str] = []
+    for group in calibration.groups:
+        if group.level == "criterion" or group.where or group.verdicts is None:
+            continue
+        failed, passed = (group.verdicts.classes[word].recall for word in ("fail", "pass"))
+        name = f"On {group.grader}, the judge" if several else "The judge"
+        if failed.value is None or passed.value is None:
+            word = "fail" if failed.value is None else "pass"
+            found.append(f"{name} cannot be measured on what people {word}: the labels have none.")
+            continue
+        missed = f"{name} misses {_share_text(failed)} of what people fail"
+        found.append(f"{missed}, and fails {_share_text(passed)} of what they pass.")
+    return found
+
+
+def _share_text(recall: Figure) -> str:
+    """`42 % (30-55, n 40)`: what a recall leaves."""
+    value = f"{100 * (1 - (recall.value or 0.0)):.0f} %"
+    if recall.interval is None:
+        return f"{value} (n {recall.n:,})"
+    low, high = (100 * (1 - end) for end in reversed(recall.interval))
+    return f"{value} ({low:.0f}–{high:.0f}, n {recall.n:,})"
+
+
+def not_compared_parts(coverage: LabelCoverage) -> list[str]:
+    """`3 cannot tell or unreadable`: why labels were not compared; parts that are zero are left out."""
+    kinds = unreadable_text(coverage.kinds)
     words = (
-        (coverage.unreadable, "cannot tell or unreadable"),
+        (coverage.unreadable, f"cannot tell or unreadable{kinds and f' ({kinds})'}"),
         (coverage.not_applicable, "not applicable"),
         (coverage.no_judge, "without a judge"),
         (coverage.missing, "without a grade"),
         (coverage.split, "where people are split"),
         (coverage.unmarked, "without a pass mark"),
     )
-    parts = [f"{coverage.compared:,} compared", *(f"{count:,} {word}" for count, word in words if count)]
+    return [f"{count:,} {word}" for count, word in words if count]
+
+
+def _coverage(coverage: LabelCoverage) -> Paragraph:
+    """`12 labelled = 9 compared + 3 cannot tell or unreadable`."""
+    parts = [f"{coverage.compared:,} compared", *not_compared_parts(coverage)]
     style = "yellow" if coverage.compared < coverage.things else ""
     return Paragraph(f"covered {coverage.things:,} labelled grades = {' + '.join(parts)}", style)
 
@@ -200,7 +236,6 @@ def calibration_line(calibration: Calibration, current: bool | None) -> ReportDo
     """One calibration in the history of a judge, on a few lines. `current` None: nobody knows whether it is."""
     version = {True: "this version", False: "another version of it", None: "version not known"}[current]
     labels = f"  {calibration.labels.path}" if calibration.labels else ""
-    moment = (iso_utc(calibration.at) or "")[:16].replace("T", " ")
     rows: list[tuple[Parts, ...]] = []
     for group in calibration.groups:
         if group.level != "criterion" and not group.where:
@@ -212,7 +247,7 @@ def calibration_line(calibration: Calibration, current: bool | None) -> ReportDo
             rows.append((line(bands.grader, NAME_LENGTH), ordered, f"rho {_value_text(bands.spearman)}"))
     return ReportDocument(
         [
-            Paragraph(f"{moment} UTC  {version}{labels}", "bold"),
+            Paragraph(f"{short_time(calibration.at)} UTC  {version}{labels}", "bold"),
             *([_coverage(calibration.coverage)] if calibration.labels else []),
             Table(("", "", ""), rows, header=False),
         ]
@@ -317,20 +352,69 @@ def _shift_row(shift: JudgeShift) -> tuple[Parts, ...]:
 def corrected_report(corrected: Any) -> ReportDocument:
     """The pass rates of a CorrectedRun, as people would have given them."""
     rows: list[tuple[Parts, ...]] = []
+    refused: dict[str, list[str]] = {}
+    several = len({each.candidate for each in corrected.rates}) > 1
     for each in corrected.rates:
-        name = line(each.text or each.criterion or each.grader, 60)
+        text = each.text or each.criterion or each.grader
+        name = f"{each.candidate}: {text}" if several else text
         if each.rate is None:
-            rows.append((name, "", "", "", TextSpan(each.reason, "dim")))
+            refused.setdefault(each.reason, []).append(name)
             continue
         low, high = each.rate.interval
         people = f"{format_percent(each.rate.value)} [{100 * low:.0f}–{100 * high:.0f}]"
-        rows.append((name, format_percent(each.rate.judge_rate), people, str(each.rate.labels), ""))
+        rows.append((line(name, 36), format_percent(each.rate.judge_rate), people, str(each.rate.labels)))
     method = CORRECTION_METHODS[corrected.method.value]
     return ReportDocument(
         [
             Paragraph(f"Corrected for the errors of {corrected.judge}, by {method}.", "bold"),
             Paragraph(f"calibrated {corrected.calibrated[:16].replace('T', ' ')}", "dim"),
             BLANK,
-            Table(("", "the judge says:", "people would say", "labels:", ""), rows),
+            *([Table(("", "judge:", "people would say", "labels:"), rows)] if rows else []),
+            *more_labels_notes([each.rate for each in corrected.rates if each.rate is not None]),
+            *(
+                Paragraph(
+                    f"Not corrected ({', '.join(names[:3])}{', …' if len(names) > 3 else ''}): {reason}.", "yellow"
+                )
+                for reason, names in refused.items()
+            ),
         ]
     )
+
+
+def more_labels_notes(rates: Sequence[Any]) -> list[Block]:
+    """What twenty more labels would buy, for the widest interval."""
+    known = [each for each in rates if each.with_more is not None]
+    if not known:
+        return []
+    widest = max(known, key=lambda each: each.interval[1] - each.interval[0])
+    now, then = (100 * width / 2 for width in (widest.interval[1] - widest.interval[0], widest.with_more))
+    return [Paragraph(f"Twenty more labels would narrow ±{now:.1f} points to about ±{then:.1f}.", "dim")]
+
+
+def corrected_differences_report(differences: Sequence[Any]) -> ReportDocument:
+    """The differences that people would see, beside those that the judge sees."""
+    blocks: list[Block] = [BLANK]
+    for each in differences:
+        what = each.criterion or each.grader
+        if each.rate is None:
+            blocks.append(Paragraph(f"Not corrected ({what}): {each.reason}.", "yellow"))
+            continue
+        word = {"better": "is better than", "worse": "is worse than", "equal": "is as good as"}.get(
+            each.conclusion.value
+        )
+        heading = (
+            f"People would say that {each.second} {word} {each.first}" if word else "People's labels cannot tell yet"
+        )
+        judge = f"{_points(each.rate.judge_rate)}{_between(each.judge_interval)}"
+        text = f"{heading} ({what}): {_points(each.rate.value)} points{_between(each.rate.interval)}"
+        blocks.append(Paragraph(f"{text}, by {each.labels[0]} and {each.labels[1]} labels.", "bold"))
+        blocks.append(Paragraph(f"The judge says {judge}."))
+    return ReportDocument([*blocks, *more_labels_notes([each.rate for each in differences if each.rate is not None])])
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-", "−")
+
+
+def _between(interval: tuple[float, float] | None) -> str:
+    return f" ({_points(interval[0])} to {_points(interval[1])})" if interval else ""

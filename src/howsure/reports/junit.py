@@ -5,6 +5,7 @@ of the test, and what was asked and answered is its output, cut to a length that
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import AsyncIterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -12,8 +13,6 @@ from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
 from typing import IO, TextIO
 from xml.sax.saxutils import escape, quoteattr
-
-from msgspec import Struct
 
 from howsure.model.case import user_turns
 from howsure.model.result import Result
@@ -36,27 +35,12 @@ NOT_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 REPLACED = "howsure.replaced_characters"
 
 
-class TestCounts(Struct):
-    """How many tests were written so far, and how they ended."""
-
-    tests: int = 0
-    failures: int = 0
-    errors: int = 0
-    skipped: int = 0
-
-    def count(self, verdict: Verdict) -> None:
-        self.tests += 1
-        self.failures += verdict is Verdict.FAILED
-        self.errors += verdict is Verdict.ERRORED
-        self.skipped += verdict is Verdict.SKIPPED
-
-
 async def write_junit(summary: Summary, results: AsyncIterable[Result], path: Path) -> None:
     """The counts come first in the file and are known last, so the tests are first written to a temporary file."""
-    tally, suite = TestCounts(), suite_name(summary.run)
+    tally, suite = Counter[Verdict](), suite_name(summary.run)
     with SpooledTemporaryFile(HELD_IN_MEMORY, "w+", encoding="utf-8", newline="") as tests:
         async for result in results:
-            tally.count(result.verdict)
+            tally[result.verdict] += 1
             tests.write(_test(suite, result))
         tests.seek(0)
         with atomic_text(path) as file:
@@ -69,15 +53,15 @@ def suite_name(run: Run) -> str:
     return stems[0] if len(stems) == 1 else run.name or "howsure"
 
 
-def _write(summary: Summary, tally: TestCounts, tests: IO[str], file: TextIO) -> None:
+def _write(summary: Summary, tally: Counter[Verdict], tests: IO[str], file: TextIO) -> None:
     run = summary.run
-    counts = f'tests="{tally.tests}" failures="{tally.failures}" errors="{tally.errors}"'
-    began, ended = run.started_at, run.completed_at
-    seconds = (ended - began).total_seconds() if began and ended else 0.0
-    moment = (iso_utc(began or run.created_at) or "")[:19]
+    errors = tally[Verdict.ERRORED] + tally[Verdict.DAMAGED]
+    counts = f'tests="{tally.total()}" failures="{tally[Verdict.FAILED]}" errors="{errors}"'
+    seconds = run.seconds or 0.0
+    moment = (iso_utc(run.started_at or run.created_at) or "")[:19]
     file.write('<?xml version="1.0" encoding="UTF-8"?>\n')
     file.write(f'<testsuites name={_quoted(run.name or "howsure")} {counts} time="{seconds:.3f}">\n')
-    named = f'<testsuite name={_quoted(suite_name(run))} {counts} skipped="{tally.skipped}"'
+    named = f'<testsuite name={_quoted(suite_name(run))} {counts} skipped="{tally[Verdict.SKIPPED]}"'
     file.write(f'{named} time="{seconds:.3f}" timestamp="{moment}">\n')
     file.write(_properties(_run_properties(summary)))
     copyfileobj(tests, file)
@@ -135,8 +119,8 @@ def _outcome(result: Result) -> str:
             return ""
         case Verdict.SKIPPED:
             return f"<skipped message={message}/>\n"
-        case Verdict.ERRORED:
-            kind = result.failures[0].kind if result.failures else "errored"
+        case Verdict.ERRORED | Verdict.DAMAGED:
+            kind = result.failures[0].kind if result.failures else result.verdict.value
             return f"<error message={message} type={_quoted(kind)}>{_content(_causes(result))}</error>\n"
         case Verdict.FAILED:
             return f'<failure message={message} type="failed">{_content(_causes(result))}</failure>\n'

@@ -16,11 +16,11 @@ from howsure.model.score import Grade
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.case_facts import result_row
-from howsure.reports.csv_file import label_column
 from howsure.reports.figures import format_on_scale, pass_rate_of, pluralize
 from howsure.reports.grades import case_grades, grade_passed, grade_status, grade_value
 from howsure.reports.run_facts import gate_name, run_notes, run_sentence, run_warning
 from howsure.reports.safe_text import one_line
+from howsure.reports.tables import label_column
 
 SHOWN = 10
 LONGEST = 200
@@ -70,11 +70,7 @@ Columns = dict[str, list[Any]]
 
 def result_columns(summary: Summary, results: Sequence[Result]) -> Columns:
     """One row a result; a column for each grader and each label, under its name."""
-    pins = summary.run.pins
-    columns: Columns = {name: [] for name in _row(results[0], pins)} if results else {}
-    for result in results:
-        for name, value in _row(result, pins).items():
-            columns[name].append(value)
+    columns = _as_columns([_row(result, summary.run.pins) for result in results])
     for name in dict.fromkeys(each.name for each in summary.graders):
         column = f"{name} (grader)" if name in columns else name
         columns[column] = [
@@ -94,8 +90,11 @@ def _row(result: Result, pins: Pins) -> dict[str, Any]:
 
 def grade_columns(results: Sequence[Result]) -> Columns:
     """One row a grade: those of cases, and those of each criterion and rule."""
-    lines = [_grade(result, grade) for result in results for grade in result.grades]
-    return {name: [line[name] for line in lines] for name in lines[0]} if lines else {}
+    return _as_columns([_grade(result, grade) for result in results for grade in result.grades])
+
+
+def _as_columns(rows: Sequence[dict[str, Any]]) -> Columns:
+    return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
 def _grade(result: Result, grade: Grade) -> dict[str, Any]:

@@ -18,18 +18,12 @@ from howsure.model.comparison import Comparison
 from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.reports.atomic_files import atomic_bytes
-from howsure.reports.html import write_html
+from howsure.reports.html.page import write_html
 
 PROGRAMS = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "chrome",
-    "msedge",
-    "microsoft-edge",
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge", "microsoft-edge",
     "brave-browser",
-)
+)  # fmt: skip
 APPLICATIONS = {
     "darwin": (
         "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -41,17 +35,10 @@ APPLICATIONS = {
 SECONDS = 120.0
 OUTPUT_LENGTH = 300
 FLAGS = (
-    "--headless",
-    "--disable-gpu",
-    "--disable-extensions",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-    "--no-default-browser-check",
-    "--no-pdf-header-footer",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--virtual-time-budget=20000",
-)
+    "--headless", "--disable-gpu", "--disable-extensions", "--disable-background-networking",
+    "--disable-component-update", "--no-first-run", "--no-default-browser-check", "--no-pdf-header-footer",
+    "--host-resolver-rules=MAP * ~NOTFOUND", "--virtual-time-budget=20000",
+)  # fmt: skip
 
 
 def browser(find: Callable[[str], str | None] = shutil.which) -> str:

@@ -12,8 +12,7 @@ from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.atomic_files import atomic_text
-from howsure.reports.comparison_report import flips_table
-from howsure.reports.comparisons import comparison_sentence, flips_by_direction, setup_warnings
+from howsure.reports.comparisons import comparison_sentence, flips_by_direction, flips_table, setup_warnings
 from howsure.reports.document import Block, Heading, Notice, Paragraph, Parts, Sign, Table, markdown
 from howsure.reports.figures import VERDICT_MARKS, pluralize
 from howsure.reports.run_facts import gates_conclusion, run_notes, run_sentence, short_id

@@ -4,32 +4,50 @@ result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
 from msgspec import json
 
+from howsure.model.comparison import Difference
+from howsure.model.flag import UnreadableKind
+from howsure.model.result import DECIDED_EARLY
 from howsure.model.run import Counts, ModelSpending, Pins, Run, RunState
 from howsure.model.run_request import OFFLINE
-from howsure.model.summary import GateOutcome, GateRuling, GraderSummary, SliceCounts, Summary, worst_outcome
+from howsure.model.summary import (
+    AnswerTotals,
+    GateOutcome,
+    GateRuling,
+    GraderSummary,
+    SliceCounts,
+    Summary,
+    worst_outcome,
+)
+from howsure.model.tool_runs import ToolRun
 from howsure.reports.figures import (
     ERRORED,
     FAILED,
+    NOTHING,
     PASSED,
     Rate,
     VerdictMark,
+    format_dollars,
     format_percent,
     pass_mark_text,
     pass_rate_of,
     pluralize,
 )
+from howsure.reports.headlines import grader_name
 from howsure.reports.safe_text import one_line
 
 FIDELITY = "simulator_fidelity"
 NO_JUDGE = "no judge"
 NAMED_CANDIDATES = 3
 OPTION_LENGTH = 60
+SIGNED = re.compile(r"(?<!\w)\w+$")
+"""A grader that is asked for, after its sign."""
 
 
 def short_id(run: Run) -> str:
@@ -39,8 +57,12 @@ def short_id(run: Run) -> str:
 
 def judge_name(pins: Pins) -> str:
     """The judge's name; of a recording, the file's name without its folders."""
-    kind, colon, path = pins.request.judge.partition(":")
-    return f"{kind}:{PurePath(path).name}" if colon and kind == "recorded" else pins.request.judge or NO_JUDGE
+    return without_folders(pins.request.judge) or NO_JUDGE
+
+
+def without_folders(judge: str) -> str:
+    kind, colon, path = judge.partition(":")
+    return f"{kind}:{PurePath(path).name}" if colon and kind == "recorded" else judge
 
 
 def run_warning(summary: Summary) -> str:
@@ -70,45 +92,58 @@ def dataset_names(pins: Pins) -> list[str]:
     return names
 
 
-def run_facts(run: Run) -> list[tuple[str, str]]:
-    """Name and value, in reading order; what was left at its default is not there."""
+FOLDERS = re.compile(r"(?<![\w/.~-])/(?!/)(?:[^\s/,]+/)+|\b[A-Za-z]:\\(?:[^\s\\,]+\\)+")
+"""The folders of an absolute path; of an address on the web, none."""
+
+
+def run_facts(run: Run, *, in_words: bool = False) -> list[tuple[str, str]]:
+    """Name and value, in reading order; what was left at its default is not there. `in_words`: as people read them,
+    with the names of graders in words and files without their folders."""
     pins, replays = run.pins, run.pins.request.replays
     again = f", spoiled conversations played again up to {replays} times" if replays else ""
     again = ", a spoiled conversation played again" if replays == 1 else again
     facts = [
         ("dataset", ", ".join(dataset_names(pins))),
         ("criteria", f"pooled from {PurePath(pins.criteria_from.path).name}" if pins.criteria_from else ""),
-        ("target", pins.target_text),
+        ("target", FOLDERS.sub("", pins.target_text) if in_words else pins.target_text),
         ("agent", pins.agent.name if pins.agent else ""),
         ("user", f"simulated: {pins.request.simulator}{again}" if pins.request.simulator else ""),
-        ("judge", judge_name(pins)),
+        ("judge", "" if pins.imported else judge_name(pins)),
+        ("imported", tool_run_text(pins.imported) if pins.imported else ""),
         ("spent", spending_text(run.spent) if run.spent else ""),
         ("rubric", f"{pins.rubric.name} v{pins.rubric.version}" if pins.rubric else ""),
-        *_request_facts(pins),
+        *_request_facts(pins, grader_name if in_words else str),
         ("state", "" if run.state is RunState.COMPLETED else run.state.value),
         ("error", run.error),
     ]
     return [(name, value) for name, value in facts if value]
 
 
-def _request_facts(pins: Pins) -> list[tuple[str, str]]:
+def tool_run_text(tool: ToolRun) -> str:
+    """`inspect 0.3.58: popularity`."""
+    return " ".join(filter(None, (tool.tool, tool.version))) + (f": {tool.name}" if tool.name else "")
+
+
+def _request_facts(pins: Pins, named: Callable[[str], str]) -> list[tuple[str, str]]:
     """What was asked for and shaped the run."""
     request = pins.request
-    marks = ", ".join(f"{name} {pass_mark_text(mark)}" for name, mark in pins.marks.items())
+    marks = ", ".join(f"{named(name)} {pass_mark_text(mark)}" for name, mark in pins.marks.items())
     components = [*([request.component_scope] if request.component_scope else []), *request.component_ids]
     settings = [f"{name} {_option_text(value)}" for name, value in pins.settings.items()]
     return [
         ("profile", f"{request.profile} ({marks})" if marks else request.profile),
-        ("graders", ", ".join(request.graders or ())),
+        ("graders", ", ".join(SIGNED.sub(lambda found: named(found[0]), name) for name in request.graders or ())),
         ("evals", ", ".join(PurePath(pin.path).name for pin in pins.evals)),
         ("filter", "; ".join(f"{key}: {' or '.join(values)}" for key, values in request.filters.items())),
         ("limit", f"the first {pluralize(request.limit, 'case')}" if request.limit else ""),
         ("repeats", str(request.repeat) if request.repeat > 1 else ""),
         ("normalization", request.normalization.value if request.normalization else ""),
         ("components", ", ".join(components)),
+        ("partial", "only what was recorded is graded" if request.partial else ""),
         ("batched", "all criteria of a case in one call" if request.batch_criteria else ""),
         ("session", f"starts with {', '.join(request.state)}" if request.state else ""),
         ("budget", request.budget),
+        ("until sure", f"{request.until_sure} (order {pins.order_seed})" if request.until_sure else ""),
         ("settings", "; ".join(settings)),
     ]
 
@@ -128,6 +163,26 @@ def spending_text(spent: ModelSpending) -> str:
     return ", ".join([*parts, f"{spent.usd:.4f} USD"] if spent.usd or not spent.unpriced else parts)
 
 
+def answers_cost(answers: AnswerTotals | None) -> str:
+    """What the agent's answers cost, by what they say themselves; empty where none of them does."""
+    if answers is None or not answers.priced:
+        return ""
+    return f"{'' if answers.priced == answers.answers else '≥ '}{format_dollars(answers.usd)}"
+
+
+def answer_time(answers: AnswerTotals | None) -> str:
+    """How long the agent took for an answer on average; a dash where nobody recorded it."""
+    return f"{answers.seconds / answers.timed:.3g} s" if answers and answers.timed else NOTHING
+
+
+def answer_facts(answers: AnswerTotals | None) -> list[tuple[str, str]]:
+    """What the agent's answers took and cost; what judges cost is under `spent`."""
+    timed = f"{answer_time(answers)} each" if answers and answers.timed else ""
+    tokens = pluralize(answers.tokens, "token") if answers and answers.counted else ""
+    told = ", ".join(filter(None, (timed, tokens, answers_cost(answers))))
+    return [("answers", told)] if told else []
+
+
 def next_steps(summary: Summary, first_case: str = "") -> list[tuple[str, str]]:
     """Command and purpose, the most useful first."""
     run, counts = summary.run, summary.run.counts
@@ -135,11 +190,13 @@ def next_steps(summary: Summary, first_case: str = "") -> list[tuple[str, str]]:
     steps = []
     if run.state is RunState.OUT_OF_BUDGET:
         steps.append((f"howsure resume {name} --budget MORE", f"do the {counts.skipped:,} that the budget left out"))
+    if unasked := summary.flags.get(DECIDED_EARLY):
+        steps.append((f"howsure resume {name}", f"ask the other {unasked:,} too, in the same order"))
     if counts.pending and run.state is not RunState.RUNNING:
         steps.append((f"howsure resume {name}", f"do the remaining {counts.pending:,}"))
     if first_case:
         steps.append((f"howsure show {name} {shell_quote(first_case)}", "see why, with the whole conversation"))
-    if counts.errored:
+    if counts.errored and not run.pins.imported:
         steps.append((f"howsure retry {name} --errors", f"try the {counts.errored:,} errored again"))
     steps.append((f"howsure report {name} --output report.html", "read it all in a browser, offline"))
     return steps
@@ -183,10 +240,18 @@ def run_notes(summary: Summary) -> Iterator[str]:
             yield f"No case was graded by {', '.join(idle)}: the profile {request.profile} sets marks there in vain."
         if request.judge not in ("", OFFLINE) and not asked_judge(summary):
             yield f"The judge {judge_name(pins)} was never asked: no grader here asks one (--graders +NAME adds one)."
-    if summary.flags:
-        yield f"Flagged: {', '.join(f'{kind} {number:,}' for kind, number in summary.flags.items())}."
+    yield from sure_notes(summary)
+    yield from drift_notes(pins)
+    if unread := unreadable_text(summary.flags):
+        yield f"Judge replies that cannot be read, by results: {unread}."
+    unread_flags = {kind.flag for kind in UnreadableKind}
+    if flags := {kind: number for kind, number in summary.flags.items() if kind not in (DECIDED_EARLY, *unread_flags)}:
+        yield f"Flagged: {', '.join(f'{grader_name(kind)} {number:,}' for kind, number in flags.items())}."
     if request.repeat > 1:
-        yield f"Each case was tried {request.repeat} times; repeats are alike, so the true intervals are wider."
+        wider = "and the intervals of run and graders allow for that, those of criteria, rules and labels do not."
+        if not summary.run.counts.pass_rate_interval:
+            wider = "so the true intervals are wider."
+        yield f"Each case was tried {request.repeat} times; repeats are alike, {wider}"
     graded = [grader for grader in summary.graders if grader.name == FIDELITY]
     spoiled, fair = sum(grader.failed for grader in graded), sum(grader.passed for grader in graded)
     if spoiled + fair:
@@ -195,6 +260,86 @@ def run_notes(summary: Summary) -> Iterator[str]:
     if summary.faults:
         parties = ", ".join(f"{party} {number:,}" for party, number in summary.faults.items())
         yield f"Answerable for the scenarios that did not pass: {parties}."
+
+
+def unreadable_text(flags: Mapping[str, int]) -> str:
+    """`3 off the scale, 1 cut off`: judges' replies that cannot be read, by kind; empty where there are none."""
+    return ", ".join(f"{flags[kind.flag]:,} {kind.value}" for kind in UnreadableKind if flags.get(kind.flag))
+
+
+DRIFT = {
+    True: "The judge has changed: it grades the same answers otherwise than before.",
+    False: "The judge has not changed by more than counts as a difference.",
+    None: "Cannot tell whether the judge has changed: more anchors would.",
+}
+
+
+def drift_notes(pins: Pins) -> Iterator[str]:
+    """What the anchors of the run say: whether the judge has changed, and by how much it and the agent have."""
+    if (drift := pins.drift) is None:
+        return
+    yield f"{DRIFT[drift.has_changed]} By the anchors, judged again in run {drift.judged_again[:8]}:"
+    for each in drift.candidates:
+        agent = f"; by today's judge the agent differs by {points_text(each.agent)}" if each.agent else ""
+        who = f"{each.candidate}: " if each.candidate else ""
+        graders = ", ".join(grader_name(other.name) for other in each.graders)
+        moved = f"; other values by {graders}" if graders else ""
+        yield f"{who}pass rate of the same answers {points_text(each.judge)}{moved}{agent}."
+
+
+def points_text(difference: Difference) -> str:
+    """`−25.0 points (−35.5 to −15.5)`, of a difference of pass rates."""
+    if difference.difference is None:
+        return "not known"
+    low, high = difference.interval or (None, None)
+    likely = "" if low is None or high is None else f" ({100 * low:+.1f} to {100 * high:+.1f})"
+    return f"{100 * difference.difference:+.1f} points{likely}".replace("-", "−")
+
+
+def sure_text(pins: Pins) -> str:
+    """`Sure after 84 of 301 cases: pass_rate >= 0.8 held (81–97 % at every look).`; "" for a run that was not to be
+    sure, or has not ended."""
+    texts = []
+    for ruling in pins.sure:
+        looked, cases = ruling.looks or (0, 0)
+        ends = ruling.interval or ()
+        if ruling.expression.startswith("pass"):
+            likely = "–".join(f"{100 * end:.0f}" for end in ends) + " %"
+        elif ruling.expression.startswith("no_regression"):
+            likely = " to ".join(f"{100 * end:+.1f}" for end in ends) + " points"
+        else:
+            likely = " to ".join(f"{end:.3g}" for end in ends)
+        how = "Sure" if ruling.is_sure else "Not sure"
+        outcome = ruling.outcome.value if ruling.is_sure else "is undecided"
+        at = f" ({likely} at every look)" if ends else ""
+        texts.append(f"{how} after {looked:,} of {cases:,} cases: {gate_name(ruling)} {outcome}{at}.")
+    return " ".join(texts)
+
+
+def sure_notes(summary: Summary) -> Iterator[str]:
+    """What a run that stops when it is sure has left out, what that saved, and what its intervals do not allow for."""
+    run, unasked = summary.run, summary.flags.get(DECIDED_EARLY, 0)
+    if unasked:
+        left_out = f"Stopped early: {unasked:,} of {pluralize(run.counts.total, 'attempt')} were not asked"
+        yield f"{left_out}{savings_text(summary, unasked)}."
+    if run.pins.sure:
+        yield (
+            "Somebody looked after every case: intervals of rates and graders are those of a fixed number of cases and"
+            " do not allow for that; the interval of the gate that it was to be sure of does."
+        )
+
+
+def savings_text(summary: Summary, unasked: int) -> str:
+    """`, which saved about 0.43 USD`: as much for each as those that were asked have cost; "" if no cost is known."""
+    run, answers = summary.run, summary.answers
+    # The run itself pays for the models under test.
+    own = answers if answers and not run.pins.models else None
+    usd = (run.spent.usd if run.spent else 0.0) + (own.usd if own else 0.0)
+    tokens = (run.spent.tokens if run.spent else 0) + (own.tokens if own else 0)
+    share = unasked / max(run.counts.completed - unasked, 1)
+    if usd:
+        return f", which saved about {usd * share:,.4f} USD"
+    return f", which saved about {tokens * share:,.0f} tokens" if tokens else ""
 
 
 def shell_quote(word: str) -> str:
@@ -210,7 +355,9 @@ def run_sentence(summary: Summary) -> str:
         return "There were no cases to try."
     candidates = {name: own for name, own in summary.candidates.items() if own.total}
     answer = _candidates_sentence(candidates) if len(candidates) > 1 else _outcome_sentence(counts)
-    parts = [(counts.errored, "errored"), (counts.skipped, "skipped")]
+    unasked = summary.flags.get(DECIDED_EARLY, 0)
+    skipped = max(counts.skipped - unasked, 0)
+    parts = [(counts.errored, "errored"), (skipped, "skipped"), (unasked, "not asked"), (counts.damaged, "damaged")]
     unjudged = " and ".join(f"{count:,} {word}" for count, word in parts if count)
     if unjudged:
         answer += f" {unjudged[:1].upper()}{unjudged[1:]}: not counted as failures."
@@ -219,6 +366,8 @@ def run_sentence(summary: Summary) -> str:
         answer += f" Counted either way: {rate.of_all}."
     if counts.pending:
         answer += f" Not finished: {counts.pending:,} of {counts.total:,} still to do."
+    if sure := sure_text(summary.run.pins):
+        answer += f" {sure}"
     return answer
 
 
@@ -277,6 +426,7 @@ def gates_conclusion(rulings: tuple[GateRuling, ...]) -> str:
 def gate_shape(ruling: GateRuling) -> dict[str, Any]:
     """One entry of `gates`. An infinite end of an interval is null."""
     shape: dict[str, Any] = json.decode(json.encode(ruling))
-    if not ruling.candidate:
-        del shape["candidate"]
+    for name in ("candidate", "looks"):
+        if not getattr(ruling, name):
+            del shape[name]
     return shape

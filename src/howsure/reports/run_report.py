@@ -37,6 +37,7 @@ from howsure.reports.document import (
     markdown,
 )
 from howsure.reports.figures import (
+    DAMAGED,
     ERRORED,
     FAILED,
     NOTHING,
@@ -72,6 +73,7 @@ SHOWN_RESULTS = 8
 SHOWN_CASES = 200
 SHOWN_REASONS = 3
 SHOWN_SLICES = 8
+MOST_SLICES = 200
 SPEAKER_WIDTH = 11
 LONGEST_SPEAKER = 28
 CALL_LENGTH = 400
@@ -80,7 +82,7 @@ RATE = "pass rate [95 %]"
 
 def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = True, by: str = "") -> ReportDocument:
     """`worst` are the failed and errored results to name, in the order to name them. `by`: broken down by this label
-    alone, with all its values."""
+    alone, with its first 200 values."""
     blocks: list[Block] = [
         _run_title(summary),
         fact_list(run_facts(summary.run)),
@@ -89,7 +91,7 @@ def run_report(summary: Summary, worst: Sequence[Result] = (), hints: bool = Tru
         *verdict_counts(summary),
         *graders_table(summary),
         *checks_table(summary),
-        *slice_tables(summary, by, 0 if by else SHOWN_SLICES),
+        *slice_tables(summary, by, MOST_SLICES if by else SHOWN_SLICES),
         *_gates(summary),
         *_worst(summary, worst),
     ]
@@ -124,11 +126,11 @@ def warnings(summary: Summary) -> list[Block]:
 
 
 def verdict_counts(summary: Summary) -> Iterator[Block]:
-    """`8 passed + 4 failed + 0 errored + 0 skipped + 0 pending = 12`, always all five; the rate, and what limits it;
-    then each candidate, where there are several."""
+    """`8 passed + 4 failed + 0 errored + 0 skipped + 0 pending = 12`, always these five, and damaged ones where there
+    are some; the rate, and what limits it; then each candidate, where there are several."""
     counts = summary.run.counts
     parts: list[Part] = []
-    for mark in (PASSED, FAILED, ERRORED, SKIPPED, PENDING):
+    for mark in (PASSED, FAILED, ERRORED, SKIPPED, *([DAMAGED] if counts.damaged else []), PENDING):
         count = getattr(counts, mark.word)
         parts += [" + "] if parts else []
         parts.append(Sign(mark, f"{count:,} {mark.word}", mark.style if count else "dim"))
@@ -147,7 +149,8 @@ def counts_table(
     headings: list[str], named: Sequence[tuple[list[str], Counts]], *, title: str = "", ranges: bool = True
 ) -> Table:
     """Verdicts that nobody has are left out. Where cases errored, `of all` is what the rate would be with them."""
-    kinds = [each for each in ("errored", "skipped", "pending") if any(getattr(own, each) for _, own in named)]
+    rare = ("errored", "skipped", "damaged", "pending")
+    kinds = [each for each in rare if any(getattr(own, each) for _, own in named)]
     errored = ranges and "errored" in kinds
     rows: list[tuple[Parts, ...]] = []
     for names, own in named:
@@ -168,8 +171,8 @@ def slice_tables(summary: Summary, by: str = "", most: int = 0) -> Iterator[Bloc
         headings = [f"by {label}", *(["candidate"] if several else [])]
         yield counts_table(headings, named, title=f"By {label}")
         if most and len(values) > most:
-            more = f"and {len(values) - most:,} more: howsure show {short_id(summary.run)} --by {shell_quote(label)}"
-            yield Paragraph(more, "dim")
+            command = f"howsure show {short_id(summary.run)} --by {shell_quote(label)}{' --json' if by else ''}"
+            yield Paragraph(f"and {len(values) - most:,} more: {command}", "dim")
 
 
 def graders_table(summary: Summary) -> Iterator[Table]:

@@ -8,6 +8,12 @@ import re
 # Tab and newline stay. DEL and the C1 controls can start terminal sequences too.
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
 SPACES = re.compile(r"\s+")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+LONG_ID = re.compile(rf"{UUID.pattern}|\b[0-9a-f]{{40,64}}\b", re.IGNORECASE)
+MADE_ID = re.compile(rf"{UUID.pattern}|(?=.*\d)[0-9a-f]{{12,64}}(-\d+)?", re.IGNORECASE)
+"""A UUID, or a hash with its place among equals."""
+LONG_LINE = 100
+"""Of a text that is cut, so many times as much is looked at."""
 
 
 def make_inert(text: str) -> str:
@@ -17,8 +23,19 @@ def make_inert(text: str) -> str:
 
 def one_line(text: str, limit: int = 0) -> str:
     """The text on one line, cut after `limit` characters (0: whole)."""
+    text = text[: LONG_LINE * limit] if limit else text
     line = SPACES.sub(" ", make_inert(text)).strip()
     return line if not limit or len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def short_ids(text: str) -> str:
+    """The text with the beginnings of the UUIDs and hashes in it."""
+    return LONG_ID.sub(lambda found: found[0][:8], make_inert(text))
+
+
+def short_case_id(id: str) -> str:
+    """An id as a list shows it: of one that a machine made, the beginning."""
+    return id[:8] if MADE_ID.fullmatch(id) else one_line(id, 80)
 
 
 def to_ascii(text: str) -> str:

@@ -43,8 +43,8 @@ MARKDOWN_FINDINGS = 50
 MARKDOWN_GROUPS = 20
 PRIORITY_WORDS = {
     Priority.EVALUATION: "Mend the evaluation first: these results say nothing about the agent",
-    Priority.AGENT: "Then the agent",
-    Priority.RETRIEVAL: "Then what it searches",
+    Priority.AGENT: "Mend the agent",
+    Priority.RETRIEVAL: "Mend what it searches",
 }
 DIVERGENCE_WORDS = {
     DivergenceKind.CRITERIA_FAIL: (

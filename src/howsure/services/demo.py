@@ -17,7 +17,7 @@ from howsure.services.run.start import start
 from howsure.services.workspace import Workspace
 
 
-class Demo(Struct, frozen=True, kw_only=True):
+class Demo(Struct, frozen=True):
     """One dataset and its files; paths are relative to the demo's folder."""
 
     dialect: str
@@ -29,28 +29,18 @@ class Demo(Struct, frozen=True, kw_only=True):
 
 
 DEMOS = (
-    Demo(dialect="explain", dataset="explain/support-onboarding.explain.jsonl", judge="explain/judge.jsonl"),
+    Demo("explain", "explain/support-onboarding.explain.jsonl", judge="explain/judge.jsonl"),
+    Demo("golden", "golden/moss_support_golden.json", responses="golden/responses.jsonl", judge="golden/judge.jsonl"),
+    Demo("simulation", "simulation/support-simulation.csv"),
     Demo(
-        dialect="golden",
-        dataset="golden/moss_support_golden.json",
-        responses="golden/responses.jsonl",
-        judge="golden/judge.jsonl",
-    ),
-    Demo(dialect="simulation", dataset="simulation/support-simulation.csv"),
-    Demo(
-        dialect="test-set",
-        dataset="test-set/test-set.json",
+        "test-set",
+        "test-set/test-set.json",
         responses="test-set/responses.jsonl",
         judge="test-set/judge.jsonl",
         rubric="test-set/rubric.json",
         agent="test-set/agent.json",
     ),
-    Demo(
-        dialect="legal",
-        dataset="legal/compliance.jsonl",
-        responses="legal/responses.jsonl",
-        judge="legal/judge.jsonl",
-    ),
+    Demo("legal", "legal/compliance.jsonl", responses="legal/responses.jsonl", judge="legal/judge.jsonl"),
 )
 
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 from howsure.config import DATABASE, FILE
 from howsure.errors import CaseFailure, InputError, PlanRefused
 from howsure.model.run_request import RunRequest
-from howsure.services.run.engine_choice import visit
+from howsure.services.run.execute import visit
 from howsure.services.run.judges import open_models
 from howsure.services.run.participants import Participants, parse_target
 from howsure.services.workspace import Workspace
@@ -56,24 +56,20 @@ async def examine(work: Workspace, target: str = "") -> list[DoctorFinding]:
 
 async def _target(work: Workspace, spec: str) -> DoctorFinding:
     """Build the target as a run would; start it, ask it, stop it."""
+    # The model is really asked: an answer from the cache would prove nothing.
+    request = RunRequest(target=spec, cache=False)
     try:
-        reply = await _greeted(work, spec)
+        if parse_target(spec, work.kit, work.settings.targets).is_recorded:
+            raise PlanRefused("recorded answers are read from files: there is nobody to ask")
+        async with open_models(work, request) as models:
+            participants = Participants(work, request, models)
+            targets = [participants.target(candidate, 1) for candidate in participants.candidates]
+            replies = [await (each.greet() if isinstance(each, ChatTarget) else visit(each)) for each in targets]
     except (InputError, CaseFailure) as error:
         hint = f"`targets.{spec}` in {FILE} says how to reach it" if spec in work.settings.targets else ""
         return DoctorFinding(what=f"target {spec}", well=False, found=str(error), hint=hint)
-    return DoctorFinding(what=f"target {spec}", well=True, found=reply or "made; it cannot be asked before a run")
-
-
-async def _greeted(work: Workspace, spec: str) -> str:
-    if parse_target(spec, work.kit, work.settings.targets).is_recorded:
-        raise PlanRefused("recorded answers are read from files: there is nobody to ask")
-    # The model is really asked: an answer from the cache would prove nothing.
-    request = RunRequest(target=spec, cache=False)
-    async with open_models(work, request) as models:
-        participants = Participants(work, request, models)
-        targets = [participants.target(candidate, 1) for candidate in participants.candidates]
-        replies = [await (each.greet() if isinstance(each, ChatTarget) else visit(each)) for each in targets]
-    return "; ".join(reply for reply in replies if reply)
+    said = "; ".join(filter(None, replies)) or "made; it cannot be asked before a run"
+    return DoctorFinding(what=f"target {spec}", well=True, found=said)
 
 
 async def _database(work: Workspace) -> DoctorFinding:

@@ -5,22 +5,136 @@ there; workers of a cluster read only their own bytes of it."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from select import POLLIN, poll
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from howsure.dialects.datasets import ENDINGS, digest, is_pipe, readable, spool
+from howsure.dialects.datasets import ENDINGS, HEAD, STDIN, digest, readable
+from howsure.dialects.lines import CHUNK
+from howsure.dialects.strict_json import BOM, parse_json
 from howsure.errors import CaseFailure, ConfigInvalid, InputError, NotFound, boundary
+from howsure.store.private_files import make_private_folder
+
+LONGEST_PIPE = 2 << 30
+"""Bytes that are read from a pipe at most."""
+PIPE_SECONDS = 30.0
+"""How long a FIFO may wait for somebody to write to it."""
+OPEN_FILES = Path("/proc/self/fd")
+"""Where a file without a name can be opened again; Linux has it."""
+OF_THE_KERNEL = ("/proc/", "/sys/")
+
+
+def is_pipe(path: Path) -> bool:
+    """Whether the path can be read only once. InputError for devices, sockets and files of the kernel."""
+    with readable(path):
+        found = os.fstat(0) if str(path) == STDIN else os.stat(path)
+    mode = found.st_mode
+    if stat.S_ISDIR(mode) or stat.S_ISREG(mode):
+        if stat.S_ISREG(mode) and os.path.realpath(path).startswith(OF_THE_KERNEL):
+            raise InputError(f"{path} is a file of the kernel, not a dataset")
+        return str(path) == STDIN
+    terminal = str(path) == STDIN and os.isatty(0)
+    if stat.S_ISFIFO(mode) or terminal or found.st_rdev == os.stat(os.devnull).st_rdev:
+        return True
+    if stat.S_ISSOCK(mode) and str(path) == STDIN:
+        return True
+    what = "a socket" if stat.S_ISSOCK(mode) else "a device"
+    named = "standard input" if str(path) == STDIN else path
+    raise InputError(f"{named} is {what}, not a dataset: name a file or a pipe, or `-` for standard input")
+
+
+def spool(path: Path, folder: Path, most: int = LONGEST_PIPE, seconds: float = PIPE_SECONDS) -> Path:
+    """The name in `folder` of a copy that can be read twice; a plain file is returned as it is."""
+    if not is_pipe(path):
+        return path
+    with _open_pipe(path, seconds) as source, ExitStack() as unfinished:
+        copy = unfinished.enter_context(_nameless_file(folder))
+        while piece := _read(source, path):
+            if copy.tell() + len(piece) > most:
+                raise InputError(f"{path}: more than {most:,} bytes came through the pipe; save them as a file first")
+            copy.write(piece)
+        copy.seek(0)
+        name = folder / ("stdin" if str(path) == STDIN else path.name)
+        name = name.with_suffix(_ending(copy.read(HEAD)))
+        if OPEN_FILES.is_dir():
+            name.symlink_to(f"/proc/{os.getpid()}/fd/{copy.fileno()}")
+            # Open, and so there, until the program ends.
+            atexit.register(unfinished.pop_all().close)
+        else:
+            copy.seek(0)
+            name.write_bytes(copy.read())
+    return name
+
+
+def _nameless_file(folder: Path) -> IO[bytes]:
+    try:
+        return open(os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o600), "w+b")
+    except (OSError, AttributeError):
+        return TemporaryFile(dir=folder)
+
+
+def keep_copy(copy: Path, lasting: Path) -> None:
+    """Give what `spool` copied a name that stays."""
+    if not copy.is_symlink():
+        copy.replace(lasting)
+        return
+    here = os.open(copy.parent, os.O_RDONLY)
+    try:
+        # With a folder given, the link is followed to the file itself.
+        os.link(copy, lasting, src_dir_fd=here)
+    except FileExistsError:
+        return
+    except OSError:
+        # A file system on which a file without a name stays without one.
+        lasting.touch(mode=0o600)
+        shutil.copyfile(copy, lasting)
+    finally:
+        os.close(here)
+
+
+def _open_pipe(path: Path, seconds: float) -> BinaryIO:
+    """Opened for reading. Only a FIFO with a name can be without a writer."""
+    if str(path) == STDIN:
+        return open(0, "rb", closefd=False)
+    with readable(path):
+        if not path.is_fifo() or not os.path.exists(os.path.realpath(path)):
+            return open(path, "rb")
+        number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    waiting = poll()
+    waiting.register(number, POLLIN)
+    if not waiting.poll(seconds * 1000):
+        os.close(number)
+        raise InputError(f"{path}: nothing came through this pipe within {seconds:g} s; does anything write to it?")
+    os.set_blocking(number, True)
+    return open(number, "rb")
+
+
+def _read(source: BinaryIO, path: Path) -> bytes:
+    with readable(path):
+        return source.read(CHUNK)
+
+
+def _ending(head: bytes) -> str:
+    """The ending for unnamed data: several lines of which the first is an object are JSONL."""
+    lines = [line for line in head.removeprefix(BOM).splitlines() if line.strip()]
+    if not lines or lines[0].lstrip()[:1] not in b"{[":
+        return ".csv" if lines else ".jsonl"
+    value, problems = parse_json(lines[0], file="")
+    return ".jsonl" if isinstance(value, dict) and not problems and len(lines) > 1 else ".json"
 
 
 def stored_path(path: Path) -> str:
@@ -41,19 +155,20 @@ def native_path(text: str) -> str:
 
 
 def keep_piped(path: str, folder: Path) -> str:
-    """The path itself; or, for a pipe, the file that its content was saved to, named by a hash of the content: a run
-    must be able to read its datasets again."""
+    """The path itself; or, for a pipe, the file that its content was saved to, in a folder named by a hash of the
+    content: a run must be able to read its datasets again."""
     with readable(Path(path)):
         if path != "-" and not Path(path).exists():
             raise NotFound(f"no such file: {path}")
     if not is_pipe(Path(path)):
         return path
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         with TemporaryDirectory(dir=folder) as passing:
             copied = spool(Path(path), Path(passing))
-            lasting = folder / f"{digest(copied)[:16]}{copied.suffix}"
-            copied.replace(lasting)
+            lasting = folder / digest(copied)[:16] / f"piped{copied.suffix}"
+            make_private_folder(lasting.parent)
+            keep_copy(copied, lasting)
     except OSError as error:
         raise ConfigInvalid(f"what came through the pipe cannot be kept in {folder}: {error.strerror}") from error
     return str(lasting)

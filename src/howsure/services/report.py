@@ -9,8 +9,10 @@ from importlib import import_module
 from pathlib import Path
 
 from msgspec import json
+from msgspec.structs import replace
 
 from howsure.dialects.agent_files import read_agent
+from howsure.dialects.writers import check_place
 from howsure.errors import CaseFailure, HowsureError, InputError, NotFound, PlanRefused, UnknownName, boundary
 from howsure.kit import Kit
 from howsure.kit.report_formats import CheckedReportFormat, ReportFormat
@@ -18,10 +20,10 @@ from howsure.model.comparison import Comparison
 from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
 from howsure.reports.agent_card import AgentCard, card_markdown, card_shape
-from howsure.reports.artifacts import artifact_set
 from howsure.reports.atomic_files import atomic_bytes
-from howsure.reports.formats import find_format, format_endings
+from howsure.reports.formats import artifact_set, find_format, format_endings
 from howsure.services.gate.gate import rule_on_gates
+from howsure.services.host.audit import record_export
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
@@ -35,6 +37,7 @@ def check_outputs(kit: Kit, paths: Sequence[str], form: str = "", *, baseline: b
     for path in map(Path, paths):
         if not path.parent.is_dir():
             raise PlanRefused(f"--output {path}: there is no folder {path.parent}")
+        check_place(path)
     if baseline and not any(each.compares for each in formats):
         able = ", ".join(each.endings[0] for each in kit.report_formats if each.compares)
         raise PlanRefused(f"--baseline: none of the files shows a comparison; those that do end in {able}")
@@ -57,19 +60,43 @@ def default_output(kit: Kit, form: str) -> str:
 
 
 async def write_reports(
-    work: Workspace, run: str, paths: Sequence[str], gates: Sequence[str] = (), *, form: str = "", baseline: str = ""
+    work: Workspace,
+    run: str,
+    paths: Sequence[str],
+    gates: Sequence[str] = (),
+    *,
+    form: str = "",
+    baseline: str = "",
+    candidate: str = "",
 ) -> list[Path]:
     """Write each path in the format of its ending, or all in `form`. `gates` are decided besides those of the run
-    itself; `baseline` is the run to compare with."""
+    itself; `baseline` is the run to compare with; with a `candidate`, only what that one did is written."""
     formats = check_outputs(work.kit, paths, form, baseline=bool(baseline))
     async with await work.store(read_only=True) as store:
         found = await store.find_run(run)
         summary = await rule_on_gates(store, await store.summary(found.id), gates)
+        summary = _narrow(summary, candidate) if candidate else summary
         comparison = await _compare_with(store, baseline, found) if baseline else None
         for path, each in zip(map(Path, paths), formats, strict=True):
+            results = store.iterate(found.id)
+            if candidate:
+                results = (result async for result in results if result.candidate == candidate)
             with _naming_format(each, path):
-                await each.write(summary, store.iterate(found.id), path, comparison)
+                await each.write(summary, results, path, comparison)
+        await record_export(work, store, found.id)
     return [Path(path) for path in paths]
+
+
+def _narrow(summary: Summary, candidate: str) -> Summary:
+    """The summary as if the run had this candidate only."""
+    if candidate not in summary.candidates:
+        raise UnknownName("candidate", candidate, list(summary.candidates))
+    counts = summary.candidates[candidate]
+    own = {
+        "graders": tuple(each for each in summary.graders if each.candidate == candidate),
+        "slices": tuple(each for each in summary.slices if each.candidate == candidate),
+    }
+    return replace(summary, run=replace(summary.run, counts=counts), candidates={candidate: counts}, **own)
 
 
 @contextmanager
@@ -104,9 +131,11 @@ async def write_artifacts(work: Workspace, run: str, name: str, folder: Path) ->
         summary = await rule_on_gates(store, await store.summary(found.id))
         try:
             with _new_folder(folder):
-                return await chosen.write(summary, store.iterate(found.id), folder)
+                written = await chosen.write(summary, store.iterate(found.id), folder)
         except OSError as error:
             raise PlanRefused(f"--output {folder}: cannot be written: {error.strerror}") from error
+        await record_export(work, store, found.id)
+    return written
 
 
 @contextmanager

@@ -5,6 +5,7 @@ says so. Loads numpy and scipy: import it where a plan is asked for, not where a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -94,7 +95,11 @@ def compute_plan(request: SampleSizeRequest, learned: RunEvidence) -> SampleSize
         raise PlanRefused(f"a pass rate of {rate:g} cannot change by {request.difference:g} in either direction")
     discordance = _discordance(request, learned, rate, step, assumed) if request.paired else None
     correlation = _correlation(request, learned, discordance, assumed)
-    made = SampleSizePlan(
+    design = partial(_design, rate, discordance, correlation)
+    detectable = None
+    if learned.cases is not None:
+        detectable = detectable_difference(design(learned.repeats), learned.cases, request.power)
+    return SampleSizePlan(
         difference=request.difference,
         rate=rate,
         power=request.power,
@@ -102,20 +107,15 @@ def compute_plan(request: SampleSizeRequest, learned: RunEvidence) -> SampleSize
         discordance=discordance,
         correlation=correlation,
         sizes=tuple(
-            SampleSize(
-                repeats=each, cases=cases_needed(_design(rate, discordance, correlation, each), step, request.power)
-            )
+            SampleSize(repeats=each, cases=cases_needed(design(each), step, request.power))
             for each in sorted(set(request.repeats))
         ),
         run=learned.run,
         cases=learned.cases,
         repeats=learned.repeats,
         assumed=tuple(assumed),
+        detectable=detectable,
     )
-    if learned.cases is None:
-        return made
-    own = _design(rate, discordance, correlation, learned.repeats)
-    return replace(made, detectable=detectable_difference(own, learned.cases, request.power))
 
 
 def _design(rate: float, discordance: float | None, correlation: float, repeats: int) -> Design:

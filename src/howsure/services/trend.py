@@ -1,85 +1,86 @@
-"""`howsure trend`: the pass rates of an agent's runs over time, with the points where they changed. Where the results
-of a run belong together (repeats of one case, Explain cases of one scenario), the results themselves are read, not only
-the counts, so that the interval can allow for it."""
+"""`howsure trend`: the pass rates of an agent's runs over time, with the points where they changed, and with the
+intervals that the runs themselves show. For the changes the results themselves are read: runs are paired by case, and
+what belongs together (repeats of one case, Explain cases of one scenario) counts as one."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import PurePath
+from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from howsure.errors import NotFound, PlanRefused
 from howsure.model.access_scope import EVERYWHERE, AccessScope
-from howsure.model.comparison import MismatchEffect
 from howsure.model.run import Run, RunState
 from howsure.model.run_history import History, HistoryLine, HistoryPoint, HistoryRun, RateChange
+from howsure.model.run_request import ANCHORS_OF
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
-from howsure.services.compare.comparability import changed_between, run_mismatches
-from howsure.services.gate.evidence import scenario_clusters
+from howsure.reports.figures import Rate, pass_rate_of
+from howsure.services.compare.comparability import changed_between, mismatch_texts
 from howsure.services.workspace import Workspace
-from howsure.stats.estimates import estimate_rate
-from howsure.stats.intervals import Estimate
-from howsure.stats.trend import trend
-from howsure.store.run_columns import OUTCOMES, VERDICTS, AttemptColumns, GradeColumn
+from howsure.stats.trend import RunRates, count_rates, paired_rates_of_runs, trend
+from howsure.store.run_columns import OUTCOMES, VERDICTS
 from howsure.store.store import Store
 
 PASS_RATE = "pass rate"
 PASSED, FAILED = "passed", "failed"
 
-Verdicts = tuple[list[bool], list[Hashable]]
-"""Whether each result passed, and the cluster it belongs to."""
+
+class TrendVerdict(NamedTuple):
+    """One result: whether it passed, its case, and the cluster that it belongs to."""
+
+    passed: bool
+    case: str
+    cluster: str
 
 
-async def clustered_rates(store: Store, run: Run, candidate: str | None = None) -> dict[str, Estimate]:
-    """The pass rate and the rate of each grader with a pass mark, by name; empty where every result stands for
-    itself."""
-    grouped = await scenario_clusters(store, run)
-    if run.pins.request.repeat == 1 and not grouped:
-        return {}
+async def run_outcomes(store: Store, run: Run, candidate: str | None = None) -> dict[str, list[TrendVerdict]]:
+    """The results behind the pass rate, and behind the rate of each grader with a pass mark, by name. A case belongs to
+    its scenario, any other case is a cluster of its own repeats."""
+    grouped = await store.scenario_clusters(run)
     attempts, measured = await store.columns(run.id)
-    return cluster_rates(attempts, measured, grouped, candidate)
-
-
-def cluster_rates(
-    attempts: AttemptColumns, measured: Sequence[GradeColumn], grouped: Mapping[str, str], candidate: str | None = None
-) -> dict[str, Estimate]:
-    """The rates with intervals that allow for clusters: `grouped` names the scenario of a case; any other case is a
-    cluster of its own repeats."""
     own = {
-        position: grouped.get(attempts.case_ids[case], attempts.case_ids[case])
+        position: attempts.case_ids[case]
         for position, case, name in zip(attempts.positions, attempts.cases, attempts.candidates, strict=True)
         if candidate in (None, attempts.candidate_names[name])
     }
-    found: dict[str, Verdicts] = {PASS_RATE: ([], [])}
+    found: defaultdict[str, list[TrendVerdict]] = defaultdict(list)
     for position, code in zip(attempts.positions, attempts.verdicts, strict=True):
-        verdict = VERDICTS[code]
-        if position in own and verdict in (Verdict.PASSED, Verdict.FAILED):
-            _add(found, PASS_RATE, own[position], passed=verdict is Verdict.PASSED)
+        verdict, case = VERDICTS[code], own.get(position)
+        if case is not None and verdict in (Verdict.PASSED, Verdict.FAILED):
+            found[PASS_RATE].append(TrendVerdict(verdict is Verdict.PASSED, case, grouped.get(case, case)))
     for each in measured:
         if each.part_id is None and candidate in (None, each.candidate):
             for position, code in zip(each.positions, each.outcomes, strict=True):
-                if position in own and OUTCOMES[code] in (PASSED, FAILED):
-                    _add(found, each.name, own[position], passed=OUTCOMES[code] == PASSED)
-    rates = {
-        name: estimate_rate(verdicts, clusters=clusters) for name, (verdicts, clusters) in found.items() if verdicts
-    }
-    return {name: rate for name, rate in rates.items() if rate is not None}
+                if (case := own.get(position)) is not None and OUTCOMES[code] in (PASSED, FAILED):
+                    found[each.name].append(TrendVerdict(OUTCOMES[code] == PASSED, case, grouped.get(case, case)))
+    return dict(found)
 
 
-def _add(found: dict[str, Verdicts], name: str, cluster: str, *, passed: bool) -> None:
-    verdicts, clusters = found.setdefault(name, ([], []))
-    verdicts.append(passed)
-    clusters.append(cluster)
+def paired_by_case(runs: Sequence[Sequence[TrendVerdict]]) -> RunRates | None:
+    """The rates of runs over the same cases; None where they share too few, or belong to one run only."""
+    places = {case: place for place, case in enumerate(dict.fromkeys(one.case for own in runs for one in own))}
+    passed, judged = np.zeros((len(runs), len(places))), np.zeros((len(runs), len(places)))
+    clusters = {one.case: one.cluster for own in runs for one in own}
+    for row, own in enumerate(runs):
+        np.add.at(passed[row], [places[one.case] for one in own], [one.passed for one in own])
+        np.add.at(judged[row], [places[one.case] for one in own], 1)
+    values = np.where(judged > 0, passed / np.maximum(judged, 1), np.nan)
+    return paired_rates_of_runs(values, [clusters[case] for case in places]) if places else None
 
 
 ENOUGH = 50
 """Runs that are shown by default."""
 LOOKED_AT = 5000
 """The newest runs that are searched."""
+MOST_READ = 200_000
+"""Results that are read at most; runs with more of them together are compared by their counts."""
 
 
 class TrendQuery(Struct, frozen=True, kw_only=True):
@@ -115,13 +116,15 @@ async def stored_history(store: Store, query: TrendQuery, within: AccessScope = 
         kind = "agent or run name" if query.whose else "dataset"
         raise NotFound(f"there is no run of the {kind} {query.whose or query.dataset!r}; `howsure runs` lists them")
     found = found[::-1]
-    done = [run for run in found if run.state is RunState.COMPLETED]
+    done = [run for run in found if run.state is RunState.COMPLETED and not run.name.startswith(ANCHORS_OF)]
     if not done:
         raise NotFound(f"no run of {query.whose or query.dataset!r} is completed yet")
     latest = done[-query.limit :]
     summaries = await store.summaries(latest)
     changes = await _mismatches(store, latest)
-    clustered = [await clustered_rates(store, run, query.candidate) for run in latest]
+    outcomes: list[dict[str, list[TrendVerdict]]] = []
+    if sum(run.counts.total for run in latest) <= MOST_READ:
+        outcomes = [await run_outcomes(store, run, query.candidate) for run in latest]
     known = list(dict.fromkeys(name for summary in summaries for name in summary.candidates))
     if query.candidate is not None and query.candidate not in known:
         raise NotFound(f"no run has the candidate {query.candidate!r}; there is {', '.join(map(repr, known))}")
@@ -129,7 +132,7 @@ async def stored_history(store: Store, query: TrendQuery, within: AccessScope = 
         raise PlanRefused(f"these runs have several candidates ({', '.join(map(repr, known))}): say --candidate")
     left_out = len(found) - len(latest)
     shown = summaries if query.graders else [replace(each, graders=()) for each in summaries]
-    return build_history(query.whose or query.dataset, shown, changes, query.candidate, clustered, left_out=left_out)
+    return build_history(query.whose or query.dataset, shown, changes, query.candidate, outcomes, left_out=left_out)
 
 
 def _is_over(run: Run, dataset: str) -> bool:
@@ -143,11 +146,7 @@ async def _mismatches(store: Store, runs: Sequence[Run]) -> list[tuple[str, ...]
     for before, after in pairwise(runs):
         same = [pin.sha256 for pin in before.pins.datasets] == [pin.sha256 for pin in after.pins.datasets]
         changed = await changed_between(store, before, after)
-        flags = [
-            f"{each.what.value}: {each.said}"
-            for each in run_mismatches(before.pins, after.pins, changed)
-            if each.bearing is not MismatchEffect.EXPECTED
-        ]
+        flags = mismatch_texts(before.pins, after.pins, changed)
         if not same and before.counts.total != after.counts.total:
             flags.insert(0, f"test set: {before.counts.total:,} attempts before, {after.counts.total:,} now")
         found.append(tuple(flags))
@@ -159,12 +158,11 @@ def build_history(
     summaries: Sequence[Summary],
     changes: Sequence[tuple[str, ...]],
     candidate: str | None = None,
-    clustered: Sequence[Mapping[str, Estimate]] = (),
+    outcomes: Sequence[Mapping[str, Sequence[TrendVerdict]]] = (),
     *,
     left_out: int = 0,
 ) -> History:
-    """The history of these runs, oldest first. `clustered` has the rates of each run whose results belong together;
-    other rates are made of the counts."""
+    """The history of these runs, oldest first. Without the `outcomes` of each run, changes are found in the counts."""
     runs = tuple(
         HistoryRun(
             run_id=each.run.id,
@@ -178,62 +176,39 @@ def build_history(
     )
     chosen = [each.run.counts if candidate is None else each.candidates.get(candidate) for each in summaries]
     repeats = [each.run.pins.request.repeat for each in summaries]
-    rates = {
-        PASS_RATE: [
-            _cases(counts.passed, counts.failed, repeat) if counts else (0, 0)
-            for counts, repeat in zip(chosen, repeats, strict=True)
-        ]
-    }
+    rates = {PASS_RATE: [pass_rate_of(counts) if counts else Rate(0, 0) for counts in chosen]}
     for name in dict.fromkeys(grader.name for each in summaries for grader in each.graders):
         own = [[one for one in each.graders if one.name == name] for each in summaries]
         own = [[one for one in graders if candidate in (None, one.candidate)] for graders in own]
-        marked = [
-            _cases(sum(one.passed for one in graders), sum(one.failed for one in graders), repeat)
-            for graders, repeat in zip(own, repeats, strict=True)
-        ]
-        if any(judged for _, judged in marked):
+        # One candidate: several are refused.
+        marked = [pass_rate_of(graders[0]) if graders else Rate(0, 0) for graders in own]
+        if any(rate.judged for rate in marked):
             rates[name] = marked
-    known = clustered or [{} for _ in summaries]
-    lines = tuple(_line(name, counts, changes, [own.get(name) for own in known]) for name, counts in rates.items())
+    lines = tuple(
+        _line(name, own_rates, repeats, changes, [own.get(name, ()) for own in outcomes])
+        for name, own_rates in rates.items()
+    )
     return History(whose=whose, runs=runs, lines=lines, left_out=left_out)
-
-
-def _cases(passed: int, failed: int, repeat: int) -> tuple[int, int]:
-    """Passed and judged as numbers of cases, not of tries: repeats of one case resemble each other, and must not
-    promise more than they show."""
-    judged = round((passed + failed) / repeat)
-    return min(round(passed / repeat), judged), judged
 
 
 def _line(
     name: str,
-    counts: Sequence[tuple[int, int]],
+    rates: Sequence[Rate],
+    repeats: Sequence[int],
     changes: Sequence[tuple[str, ...]],
-    known: Sequence[Estimate | None],
+    outcomes: Sequence[Sequence[TrendVerdict]],
 ) -> HistoryLine:
-    found = trend(counts)
+    """Every rate with the interval that the run itself shows. Passed and judged are numbers of cases, not of tries:
+    repeats of one case resemble each other, and must not promise more than they show."""
+    judged = [round(rate.judged / repeat) for rate, repeat in zip(rates, repeats, strict=True)]
+    passed = [round(rate.passed / repeat) for rate, repeat in zip(rates, repeats, strict=True)]
+    counts = [(min(pair), pair[1]) for pair in zip(passed, judged, strict=True)]
+    runs = (paired_by_case(outcomes) if outcomes else None) or count_rates(counts)
     return HistoryLine(
         name=name,
-        points=tuple(_point(*each, rate) for each, rate in zip(counts, known, strict=True)),
-        turnings=tuple(
-            RateChange(
-                index=change.index,
-                before=change.before,
-                after=change.after,
-                p_value=change.p_value,
-                interval=change.interval,
-                unlike=changes[change.index],
-            )
-            for change in found.changes
+        points=tuple(
+            HistoryPoint(passed=cases, judged=of, rate=rate.value, interval=rate.interval)
+            for (cases, of), rate in zip(counts, rates, strict=True)
         ),
-    )
-
-
-def _point(passed: int, judged: int, known: Estimate | None) -> HistoryPoint:
-    found = known or (estimate_rate(passed, judged) if judged else None)
-    return HistoryPoint(
-        passed=passed,
-        judged=judged,
-        rate=found.value if found else None,
-        interval=found.interval if found else None,
+        turnings=tuple(RateChange(**asdict(each), unlike=changes[each.index]) for each in trend(runs)),
     )

@@ -11,14 +11,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from howsure.dialects import responses
-from howsure.dialects.agent_files import is_agent, read_agent
+from howsure.dialects.agent_files import is_agent, is_rubric, read_agent, read_rubric
 from howsure.dialects.base import HasSchema
-from howsure.dialects.datasets import HEAD, FileReport, detect, expand, readable, spool, validate
-from howsure.dialects.rubric_files import is_rubric, read_rubric
+from howsure.dialects.datasets import HEAD, FileReport, detect, expand, readable, validate
 from howsure.errors import DatasetInvalid, InputError, Problem, UnknownName
 from howsure.kit import Kit
 from howsure.kit.settings_schema import settings_schema
-from howsure.services.files import fetch_files, is_address
+from howsure.services.files import fetch_files, is_address, spool
 
 Warn = Callable[[Problem], None]
 
@@ -54,11 +53,12 @@ def _validate(path: Path, kit: Kit, dialect: str) -> FileReport:
         if fits(path, head):
             return _companion(path, kind, read)
     try:
-        known = detect(path, kit.dialects, kit.importers)
+        known = detect(path, kit.dialects, kit.importers, kit.results_readers)
     except DatasetInvalid as error:
         return FileReport(path=str(path), dialect="", cases=0, problems=error.problems)
     except InputError as error:
-        unknown = Problem(code="unknown-dialect", message=str(error), file=str(path))
+        message = str(error).removeprefix(f"{path}: ")
+        unknown = Problem(code="unknown-dialect", message=message, file=str(path))
         return FileReport(path=str(path), dialect="", cases=0, problems=(unknown,))
     return validate(path, known)
 
@@ -67,11 +67,14 @@ def _companion(path: Path, kind: str, read: Callable[[Path, Warn], object]) -> F
     """The report of a file that goes with a dataset: it has no cases, but it can have problems."""
     warnings: list[Problem] = []
     problems: tuple[Problem, ...] = ()
+    more = 0
     try:
         read(path, warnings.append)
     except DatasetInvalid as error:
-        problems = error.problems
-    return FileReport(path=str(path), dialect=kind, cases=0, problems=problems, warnings=tuple(warnings))
+        problems, more = error.problems, error.more
+    return FileReport(
+        path=str(path), dialect=kind, cases=0, problems=problems, warnings=tuple(warnings), more_problems=more
+    )
 
 
 def schemas(kit: Kit) -> dict[str, Callable[[], dict[str, Any]]]:

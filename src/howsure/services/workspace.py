@@ -11,40 +11,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
-from howsure.config import DATABASE, FILE, ProfileSettings, Settings, load, profiles
+from howsure.config import DATABASE, FILE, ProfileSettings, ServiceSettings, Settings, load, profiles
 from howsure.dialects.datasets import digest
 from howsure.dialects.problems import did_you_mean
 from howsure.errors import ConfigInvalid, Conflict
 from howsure.graders.custom_evals import custom_evals
 from howsure.graders.definition_graders import definition_graders
-from howsure.graders.golden_evals import GoldenJudgedGrader
+from howsure.graders.judged_evals import GoldenJudgedGrader
 from howsure.kit import Kit, Registry
-from howsure.kit.builtins import builtin_kit
-from howsure.kit.plugins import installed_names, installed_plugins, plugin_file
+from howsure.kit.plugins import builtin_kit, installed_names, installed_plugins, plugin_file
 from howsure.model.score import LIKERT
-from howsure.policies.profiles import builtin_profiles
-from howsure.policies.verdicts import COMPOSITE
+from howsure.policies.verdicts import COMPOSITE, builtin_profiles
 from howsure.prices.table import PriceTable
 from howsure.reports.formats import register as register_formats
 from howsure.services.files import stored_path
+from howsure.services.trust import TrustCheck
 
 if TYPE_CHECKING:
     from howsure.store.store import Store
 
-
-def with_evals(kit: Kit, files: Sequence[str]) -> Kit:
-    """A copy of the kit with the graders of these files. The kit itself does not change: another run has other
-    evals."""
-    if not files:
-        return kit
-    own = copy(kit)
-    own.graders = Registry(kit.graders.kind)
-    for grader in kit.graders:
-        own.graders.add(grader)
-    for file in files:
-        add_evals(Path(file), own)
-    return own
+INTEGRITY_KEY = "HOWSURE_INTEGRITY_KEY"
+"""The environment variable with the secret that checksums are made with."""
 
 
 def add_evals(path: Path, kit: Kit) -> tuple[str, ...]:
@@ -84,6 +73,8 @@ class Workspace:
         self.folder = folder
         self.beside = beside or folder
         self.plugins = tuple(plugins)
+        self.trust: TrustCheck | None = None
+        self.integrity_key = ""
 
     @classmethod
     def here(
@@ -93,15 +84,18 @@ class Workspace:
         config: str | None = None,
         plugins: Sequence[str] = (),
         environ: Mapping[str, str] = os.environ,
+        trust: TrustCheck | None = None,
     ) -> Workspace:
-        """The workspace of the current folder; what is passed in wins over environment and file."""
+        """The workspace of the current folder; what is passed in wins over environment and file. Without `trust` the
+        settings are trusted: the caller is code that runs already."""
         folder = current_folder()
-        settings = load(folder, environ, Path(config) if config else None)
+        environ = {**environ, "HOWSURE_DATABASE_URL": database} if database else environ
+        settings = load(folder, environ, Path(config) if config else None, trust.check_settings if trust else None)
         # What the settings name lies beside them; what is typed, where it is typed.
-        beside = Path(config).parent if config else folder
-        if database:
-            settings = msgspec.structs.replace(settings, database=database)
-        return cls.made(settings, folder, beside, plugins)
+        beside = Path(config).parent if config and config != os.devnull else folder
+        work = cls.made(settings, folder, beside, plugins)
+        work.trust, work.integrity_key = trust, environ.get(INTEGRITY_KEY, "")
+        return work
 
     @classmethod
     def made(cls, settings: Settings, folder: Path, beside: Path, plugins: Sequence[str] = ()) -> Workspace:
@@ -129,7 +123,14 @@ class Workspace:
         evals."""
         if not files:
             return self
-        return Workspace(self.settings, with_evals(self.kit, files), self.folder, self.beside, self.plugins)
+        own = copy(self)
+        own.kit = copy(self.kit)
+        own.kit.graders = Registry(self.kit.graders.kind)
+        for grader in self.kit.graders:
+            own.kit.graders.add(grader)
+        for file in files:
+            add_evals(Path(file), own.kit)
+        return own
 
     def check_profiles(self) -> None:
         """ConfigInvalid where a profile of the settings names a grader that nobody has, or a mark that is off its
@@ -157,8 +158,8 @@ class Workspace:
 
     async def store(self, *, read_only: bool = False) -> Store:
         # A third of the time in which a command starts, and many need none.
-        opened: Store = await import_module("howsure.store.store").Store.open(self.location, read_only=read_only)
-        return opened
+        store: type[Store] = import_module("howsure.store.store").Store
+        return await store.open(self.location, read_only=read_only, integrity_key=self.integrity_key)
 
 
 def current_folder() -> Path:
@@ -187,3 +188,14 @@ def _schema_file(name: str, path: Path) -> dict[str, Any]:
         raise ConfigInvalid(f"contract `{name}`: {path} cannot be read: {error.strerror}") from error
     except msgspec.DecodeError as error:
         raise ConfigInvalid(f"contract `{name}`: {path} is not a JSON Schema: {error}") from error
+
+
+class Host(Struct, frozen=True):
+    """The workspace and the open store of a service or a worker."""
+
+    work: Workspace
+    store: Store
+
+    @property
+    def rules(self) -> ServiceSettings:
+        return self.work.settings.service

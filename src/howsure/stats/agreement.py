@@ -1,11 +1,14 @@
 """Agreement of two or more raters: Cohen's and Fleiss' kappa on categories, and Krippendorff's alpha on categories,
-ranks or numbers, for any number of raters of whom some may be silent. None if a number is undefined; never NaN."""
+ranks or numbers, for any number of raters of whom some may be silent. Correlation of two lists of numbers: Pearson,
+Spearman, Kendall, and their mean absolute error. None if a number is undefined; never NaN."""
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
+from math import frexp, fsum, isfinite, ldexp, sqrt
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -32,46 +35,27 @@ class AgreementCount(Struct, frozen=True, kw_only=True):
         return rate_interval(self.agreed, self.n, self.confidence)
 
 
-class KappaWeights(Enum):
-    """How much a disagreement counts: always the same, by its distance, or by the square of its distance."""
-
-    NONE = "none"
-    LINEAR = "linear"
-    QUADRATIC = "quadratic"
-
-
-_DISTANCE: dict[KappaWeights, Callable[[int], int]] = {
-    KappaWeights.NONE: lambda steps: int(steps != 0),
-    KappaWeights.LINEAR: abs,
-    KappaWeights.QUADRATIC: lambda steps: steps * steps,
-}
-
-
-def agreement(first: Sequence[Any], second: Sequence[Any], confidence: float = 0.95) -> AgreementCount:
+def agreement(first: Sequence[Any], second: Sequence[Any]) -> AgreementCount:
     """How many pairs are equal."""
-    same = sum(one == other for one, other in zip(first, second, strict=True))
-    return AgreementCount(agreed=same, n=len(first), confidence=confidence)
+    return AgreementCount(agreed=sum(one == other for one, other in zip(first, second, strict=True)), n=len(first))
 
 
-def cohen_kappa(
-    first: Sequence[K],
-    second: Sequence[K],
-    weights: KappaWeights = KappaWeights.NONE,
-    categories: Sequence[K] | None = None,
-) -> float | None:
-    """Cohen's kappa. A weighted kappa needs an order: `categories` lists all categories, used or not (default: the
-    observed ones, sorted). None if there is no pair or if no disagreement is expected by chance."""
+def cohen_kappa(first: Sequence[K], second: Sequence[K], steps: Sequence[K] | None = None) -> float | None:
+    """Cohen's kappa. With `steps`, all categories in their order, used or not, a disagreement counts by the square of
+    its distance. None if there is no pair or if no disagreement is expected by chance."""
     pairs = Counter(zip(first, second, strict=True))
-    if not pairs:
-        return None
-    places = _category_positions(pairs, weights, categories)
-    distance = _DISTANCE[weights]
     ones, others = Counter(first), Counter(second)
-    n = len(first)
-    observed = sum(count * distance(places[a] - places[b]) for (a, b), count in pairs.items())
-    expected = sum(ones[a] * others[b] * distance(places[a] - places[b]) for a in ones for b in others)
+    places = {step: place for place, step in enumerate(steps or ())}
+    if strange := [value for value in (*ones, *others) if steps is not None and value not in places]:
+        raise ValueError(f"{strange[0]!r} is none of the categories {list(places)}")
+
+    def distance(one: K, other: K) -> int:
+        return int(one != other) if steps is None else (places[one] - places[other]) ** 2
+
+    observed = sum(count * distance(one, other) for (one, other), count in pairs.items())
+    expected = sum(ones[one] * others[other] * distance(one, other) for one in ones for other in others)
     # All numbers are whole up to here: the only rounding is that of one division.
-    return 1 - n * observed / expected if expected else None
+    return 1 - len(first) * observed / expected if expected else None
 
 
 def fleiss_kappa(counts: Sequence[Sequence[int]]) -> float | None:
@@ -97,21 +81,6 @@ def fleiss_counts(ratings: Sequence[Sequence[K]]) -> list[list[int]]:
     categories = list(dict.fromkeys(value for subject in ratings for value in subject))
     tallies = (Counter(subject) for subject in ratings)
     return [[tally[category] for category in categories] for tally in tallies]
-
-
-def _category_positions(
-    pairs: Iterable[tuple[K, K]], weights: KappaWeights, categories: Sequence[K] | None
-) -> dict[K, int]:
-    seen = dict.fromkeys(value for pair in pairs for value in pair)
-    if categories is None:
-        # Without weights no order is needed, so values of different types (or None for "cannot tell") are allowed.
-        ordered: Sequence[K] = list(seen) if weights is KappaWeights.NONE else sorted(seen)  # type: ignore[type-var]
-    else:
-        ordered = categories
-    places = {value: place for place, value in enumerate(ordered)}
-    if strange := [value for value in seen if value not in places]:
-        raise ValueError(f"{strange[0]!r} is none of the categories {list(ordered)}")
-    return places
 
 
 Coincidences = Mapping[tuple[Any, Any], float]
@@ -171,3 +140,93 @@ def _distance(level: MeasurementLevel, totals: Mapping[Any, int]) -> Distance:
                 below[value] = running + totals[value] / 2
                 running += totals[value]
             return lambda one, other: (below[one] - below[other]) ** 2
+
+
+def pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """The product-moment correlation."""
+    n = _check_pairs(first, second)
+    if n < 2:
+        return None
+    # Equal values have no variation at all, whatever the rounding of their mean leaves over.
+    if len(set(first)) < 2 or len(set(second)) < 2:
+        return None
+    ones, others = _deviations(first), _deviations(second)
+    spread = sqrt(fsum(value * value for value in ones)) * sqrt(fsum(value * value for value in others))
+    if spread == 0:
+        return None
+    return _clip(fsum(one * other for one, other in zip(ones, others, strict=True)) / spread)
+
+
+def _deviations(values: Sequence[float]) -> list[float]:
+    """Deviations from the mean, scaled by a power of two (which rounds nothing), so that their squares do not
+    overflow."""
+    _, power = frexp(max(map(abs, values)))
+    scaled = [ldexp(value, -power) for value in values]
+    mean = fsum(scaled) / len(scaled)
+    return [value - mean for value in scaled]
+
+
+def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """The rank correlation; equal values share the mean of their ranks."""
+    _check_pairs(first, second)
+    return pearson(ranks(first), ranks(second))
+
+
+def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """Kendall's tau-b: pairs in the same order minus pairs in the opposite order, corrected for ties."""
+    n = _check_pairs(first, second)
+    pairs = n * (n - 1) // 2
+    ordered = sorted(zip(first, second, strict=True))
+    ties_one, ties_other = _tied_pairs(first), _tied_pairs(second)
+    if pairs in (ties_one, ties_other):
+        return None
+    against = _inversions(other for _, other in ordered)
+    balance = pairs - ties_one - ties_other + _tied_pairs(ordered) - 2 * against
+    return _clip(balance / sqrt(pairs - ties_one) / sqrt(pairs - ties_other))
+
+
+def mean_absolute_error(first: Sequence[float], second: Sequence[float]) -> float | None:
+    """The mean distance of the pairs."""
+    n = _check_pairs(first, second)
+    return fsum(abs(one - other) for one, other in zip(first, second, strict=True)) / n if n else None
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """The ranks from 1; equal values share the mean of theirs."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    shared = [0.0] * len(values)
+    start = 0
+    for place in range(1, len(order) + 1):
+        if place == len(order) or values[order[place]] != values[order[start]]:
+            for tied in order[start:place]:
+                shared[tied] = (start + place + 1) / 2
+            start = place
+    return shared
+
+
+def _check_pairs(first: Sequence[float], second: Sequence[float]) -> int:
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} values cannot be paired with {len(second)}")
+    if not all(map(isfinite, first)) or not all(map(isfinite, second)):
+        raise ValueError("a correlation needs finite values")
+    return len(first)
+
+
+def _tied_pairs(values: Iterable[Hashable]) -> int:
+    """How many pairs are equal."""
+    return sum(count * (count - 1) // 2 for count in Counter(values).values())
+
+
+def _inversions(values: Iterable[float]) -> int:
+    """How many pairs are in the wrong order."""
+    seen: list[float] = []
+    wrong = 0
+    for value in values:
+        wrong += len(seen) - bisect_right(seen, value)
+        insort(seen, value)
+    return wrong
+
+
+def _clip(value: float) -> float:
+    """Rounding may move a perfect correlation past 1."""
+    return max(-1.0, min(1.0, value))

@@ -21,7 +21,7 @@ from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, gammaln
 from scipy.stats import t as student
 
-from howsure.stats.intervals import Estimate, Interval, IntervalMethod, clip_interval
+from howsure.stats.intervals import Estimate, Interval, IntervalMethod, score_interval
 
 Floats = NDArray[np.float64]
 
@@ -66,7 +66,8 @@ def count_clusters(sums: Floats, sizes: Floats) -> ClusterCounts:
 
 
 def mixture_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> Interval:
-    """The central interval of the mixture. At a rate of 0 or 1 its outer end is that of the scale."""
+    """The central interval of the mixture. At a rate of 0 or 1 its outer end is that of the scale. Where few clusters
+    have a verdict of the rarer kind, the outer end is the exact one (Clopper and Pearson's) for each similarity."""
     counts = count_clusters(sums, sizes)
     effective = 1 / (similarity_levels() * counts.spread + (1 - similarity_levels()) / counts.cases)
     shares = similarity_weights(counts, effective)
@@ -74,8 +75,12 @@ def mixture_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> I
     relevant = shares > NEGLIGIBLE
     effective, shares = effective[relevant], shares[relevant] / shares[relevant].sum()
     tail, rate = (1 - confidence) / 2, counts.rate
-    low = 0.0 if rate == 0 else _mixture_quantile(tail, rate, effective, shares)
-    high = 1.0 if rate == 1 else _mixture_quantile(1 - tail, rate, effective, shares)
+    rarer = sizes - sums if rate >= 1 / 2 else sums
+    exact = bool(np.count_nonzero(rarer) <= FEW_DISSENTING)
+    low = 0.0 if rate == 0 else _mixture_quantile(tail, rate, effective, shares, exact=exact and rate < 1 / 2)
+    high = 1.0
+    if rate < 1:
+        high = 1 - _mixture_quantile(tail, 1 - rate, effective, shares, exact=exact and rate >= 1 / 2)
     return min(low, rate), max(high, rate)
 
 
@@ -113,14 +118,14 @@ def _likelihood(counts: ClusterCounts, rates: Floats) -> Floats:
     return found
 
 
-def _mixture_quantile(share: float, rate: float, effective: Floats, shares: Floats) -> float:
-    """The rate with this share of the mixture below it."""
-    good, bad = 1 + rate * effective, 1 + (1 - rate) * effective
+def _mixture_quantile(share: float, rate: float, effective: Floats, shares: Floats, *, exact: bool) -> float:
+    """The rate with this share of the mixture below it; `exact`: for each similarity, the lower end of Clopper and
+    Pearson."""
+    good, bad = (0 if exact else 1) + rate * effective, 1 + (1 - rate) * effective
     return float(brentq(lambda x: float((shares * betainc(good, bad, x)).sum()) - share, 0.0, 1.0, xtol=1e-8))
 
 
-CHUNK = 2_000_000
-"""How many drawn numbers are held in memory at a time."""
+FEW_DISSENTING = 3
 ENOUGH_DISSENTING = 40
 """With this many clusters that have a verdict of the rarer kind, the variance between clusters can be trusted."""
 
@@ -176,20 +181,6 @@ def robust_mean(grouped: ClusterSums) -> RobustMean | None:
     return RobustMean(mean=grouped.mean, error=error, freedom=float(1 / spread))
 
 
-def clustered_mean(
-    values: ArrayLike, clusters: Sequence[Hashable], confidence: float = 0.95, bounds: Interval | None = None
-) -> Estimate | None:
-    """The mean with Student's t interval on the CR2 error. No interval for one cluster or for equal means."""
-    grouped = cluster_sums(values, clusters)
-    if not len(grouped.sums):
-        return None
-    found = robust_mean(grouped)
-    known = found is not None and found.error > 0
-    interval = clip_interval(found.interval(confidence), bounds) if found is not None and known else None
-    form = IntervalMethod.CLUSTER_ROBUST if known else None
-    return _estimate(grouped, interval, form, confidence)
-
-
 def clustered_rate(verdicts: Sequence[bool], clusters: Sequence[Hashable], confidence: float = 0.95) -> Estimate | None:
     """The pass rate of clustered cases. If many clusters have a verdict of the rarer kind: Wilson's interval for the
     effective number of independent cases, with t instead of z. If few have, that number is too uncertain, and the
@@ -209,28 +200,11 @@ def cluster_rate(grouped: ClusterSums, confidence: float = 0.95) -> Estimate:
         interval = mixture_interval(grouped.sums, grouped.sizes, confidence)
         return _estimate(grouped, interval, IntervalMethod.CLUSTER_MIXTURE, confidence)
     rate = grouped.mean
-    effective = min(float(grouped.sizes.sum()), rate * (1 - rate) / found.error**2)
+    effective = float(grouped.sizes.sum())
+    # Clusters that are all alike have no error.
+    effective = min(effective, rate * (1 - rate) / found.error**2) if found.error else effective
     quantile = float(student.ppf((1 + confidence) / 2, found.freedom))
     return _estimate(grouped, score_interval(rate, effective, quantile), IntervalMethod.CLUSTER_SCORE, confidence)
-
-
-def score_interval(rate: float, n: float, quantile: float) -> Interval:
-    """Wilson's interval for any effective number of cases and any quantile."""
-    square = quantile * quantile
-    spread = quantile * sqrt(rate * (1 - rate) / n + square / (4 * n * n))
-    centre, weight = rate + square / (2 * n), 1 + square / n
-    return clip_interval(((centre - spread) / weight, (centre + spread) / weight), (0.0, 1.0))
-
-
-def bootstrap_means(grouped: ClusterSums, draws: int, random: np.random.Generator) -> Floats:
-    """The mean of each bootstrap draw, computed in pieces that fit into memory."""
-    count = len(grouped.sums)
-    step = max(1, CHUNK // count)
-    parts = []
-    for start in range(0, draws, step):
-        picked = random.integers(0, count, size=(min(step, draws - start), count))
-        parts.append(grouped.sums[picked].sum(axis=1) / grouped.sizes[picked].sum(axis=1))
-    return np.concatenate(parts)
 
 
 def _estimate(

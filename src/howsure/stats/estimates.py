@@ -1,29 +1,23 @@
 """Rates, means and percentiles, each with the interval that fits the data: `estimate_rate` (Clopper–Pearson or Wilson),
-`estimate_mean` (Student's t, or BCa for skewed values such as cost and latency) and `estimate_percentile` (from the
-order of the values, whatever their distribution). All three take clusters."""
+`estimate_mean` (between the ends of a scale; skewness-corrected for amounts such as cost and latency; else Student's t)
+and `estimate_percentile` (from the order of the values, whatever their distribution). All three take clusters. And
+`reliability`, where the same case is tried several times: pass@k (at least one of k tries passes) and pass^k (all k
+pass); every choice of k counts once."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from math import ceil, floor, inf, log
+from math import ceil, comb, exp, floor, inf, log, sqrt
 from statistics import fmean
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import ArrayLike
 from scipy.special import betaincinv
-from scipy.stats import binom, norm, skew
+from scipy.stats import binom, skew
+from scipy.stats import t as student
 
-from howsure.stats.clusters import (
-    ClusterSums,
-    Floats,
-    bootstrap_means,
-    cluster_sums,
-    clustered_mean,
-    clustered_rate,
-    robust_mean,
-)
-from howsure.stats.intervals import Estimate, Interval, IntervalMethod, clip_interval, mean_interval, rate_interval
+from howsure.stats.clusters import ClusterSums, RobustMean, cluster_sums, clustered_rate, robust_mean
+from howsure.stats.intervals import Estimate, Interval, IntervalMethod, rate_interval
 
 EXACT_BELOW = 300
 """Below this many judged cases the exact interval is used; from here on Wilson's is as good, and narrower."""
@@ -70,28 +64,10 @@ def estimate_rate(
     return Estimate(value=value, interval=interval, n=n, clusters=n, form=form, confidence=confidence)
 
 
-BCA_FROM = 30
-"""With this many values a bootstrap shows the shape of their distribution; with fewer, Student's t is safer."""
-BCA_BELOW = 5000
-"""With this many values the mean is as good as normal, and a bootstrap only costs time."""
-SKEWED = 1.0
-"""With this skewness or more, the two sides of the interval should differ."""
-BCA_DRAWS = 5000
-
-
-def bca_interval(
-    values: ArrayLike, *, draws: int = BCA_DRAWS, seed: int = 0, confidence: float = 0.95
-) -> Interval | None:
-    """The bias-corrected and accelerated bootstrap interval of a mean. None for fewer than two different values."""
-    numbers = np.asarray(values, dtype=np.float64)
-    if not np.isfinite(numbers).all():
-        raise ValueError("a mean needs finite values")
-    if len(numbers) < 2 or np.ptp(numbers) == 0:
-        return None
-    grouped = ClusterSums(sums=numbers, sizes=np.ones(len(numbers)))
-    means = bootstrap_means(grouped, draws, np.random.default_rng(seed))
-    low, high = np.quantile(means, _bca_shares(numbers, means, confidence))
-    return float(low), float(high)
+FEW_AMOUNTS = 10
+"""With fewer amounts (costs, latencies) nothing shows how long their tail is: it is taken to be that of a lognormal."""
+LEAST_SHARE = 1e-3
+"""Smaller amounts than this share of the mean, such as nothing, count as so much where logarithms are taken."""
 
 
 def estimate_mean(
@@ -100,58 +76,104 @@ def estimate_mean(
     confidence: float = 0.95,
     *,
     bounds: Interval | None = None,
-    seed: int = 0,
 ) -> Estimate | None:
-    """The mean with the interval that fits: Student's t, BCa for thirty or more skewed values, cluster-robust t if
-    values belong together. `bounds` are the ends of the scale: the interval stays between them, and equal values then
-    have one too. None if there is no value."""
+    """The mean with the interval that fits. `bounds` are the ends of the scale: half an unseen value is assumed at
+    each, so that an end that most values have reached is not taken for certain. Without them, amounts (nothing
+    below zero) have Student's t corrected for their skewness, other values Student's t. Values that belong together
+    count by their clusters. None if there is no value."""
     if not len(values):
         return None
-    if clusters is not None and len(set(clusters)) < len(clusters):
-        found = clustered_mean(values, clusters, confidence, bounds)
-        return found if found is None or found.interval else _without_spread(found, bounds)
-    plain = _independent_mean(values, confidence, bounds, seed)
-    return plain if plain.interval else _without_spread(plain, bounds)
-
-
-def _independent_mean(values: Sequence[float], confidence: float, bounds: Interval | None, seed: int) -> Estimate:
-    n, form = len(values), IntervalMethod.STUDENT
-    interval = mean_interval(values, confidence)
-    if interval is not None and interval[0] == interval[1]:
-        interval = None
-    if interval is not None and BCA_FROM <= n < BCA_BELOW and abs(float(skew(np.asarray(values)))) >= SKEWED:
-        form, interval = IntervalMethod.BCA, bca_interval(values, seed=seed, confidence=confidence)
-    return Estimate(
-        value=fmean(values),
-        interval=clip_interval(interval, bounds) if interval else None,
-        n=n,
-        clusters=n,
-        form=form if interval else None,
-        confidence=confidence,
+    apart = clusters is None or len(set(clusters)) == len(clusters)
+    grouped = cluster_sums(values, range(len(values)) if apart or clusters is None else clusters)
+    count = len(grouped.sums)
+    plain = Estimate(
+        value=fmean(values), interval=None, n=len(values), clusters=count, form=None, confidence=confidence
     )
+    found = robust_mean(grouped)
+    if found is None:
+        return plain
+    if found.error <= SAME * max(1.0, abs(found.mean)):
+        return _without_spread(plain, bounds)
+    if bounds is not None and apart and set(values) <= set(bounds):
+        return _between_the_ends(plain, [value == bounds[1] for value in values], bounds)
+    if bounds is not None:
+        interval = bounded_interval(found, bounds, confidence)
+        return replace(plain, interval=interval, form=IntervalMethod.BOUNDED)
+    if min(values) < 0:
+        form = IntervalMethod.STUDENT if apart else IntervalMethod.CLUSTER_ROBUST
+        return replace(plain, interval=found.interval(confidence), form=form)
+    skewed = _few_amounts if count < FEW_AMOUNTS else _skewed_interval
+    return replace(plain, interval=skewed(grouped, found, confidence), form=IntervalMethod.SKEWED)
+
+
+def _between_the_ends(plain: Estimate, at_the_top: Sequence[bool], bounds: Interval) -> Estimate:
+    """A mean of values that are all at an end of their scale: it has the interval of a rate."""
+    low, high = bounds
+    rate = estimate_rate(at_the_top, confidence=plain.confidence)
+    if rate is None or rate.interval is None:
+        return plain
+    first, last = (low + end * (high - low) for end in rate.interval)
+    return replace(plain, interval=(first, last), form=rate.form)
+
+
+SAME = 1e-12
+"""Errors below this share of the mean are those of adding floats."""
+
+
+def bounded_interval(found: RobustMean, bounds: Interval, confidence: float = 0.95) -> Interval:
+    """The interval of a mean between two bounds. To the values seen, half a value at each bound is added; the mean of
+    values that are weighed at random then has a distribution with known mean and variance, and the beta distribution
+    with these gives the ends. For zeros and ones this is Jeffreys's interval."""
+    low, high = bounds
+    span, units = high - low, found.freedom + 1
+    mean, spread = (found.mean - low) / span, found.error**2 * found.freedom / span**2
+    centre = (units * mean + 0.5) / (units + 1)
+    variance = ((units * (spread + mean**2) + 0.5) / (units + 1) - centre**2) / (units + 2)
+    strength = centre * (1 - centre) / variance - 1
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    ends = low + span * betaincinv(centre * strength, (1 - centre) * strength, tails)
+    return min(float(ends[0]), found.mean), max(float(ends[1]), found.mean)
+
+
+def _few_amounts(grouped: ClusterSums, found: RobustMean, confidence: float) -> Interval:
+    """Student's t, widened to Cox's interval for the mean of a lognormal distribution."""
+    logs = np.log(np.maximum(grouped.sums / grouped.sizes, LEAST_SHARE * found.mean))
+    variance, count = float(logs.var(ddof=1)), len(logs)
+    middle = float(logs.mean()) + variance / 2
+    spread = sqrt(variance / count + variance**2 / (2 * (count - 1)))
+    half = min(float(student.ppf((1 + confidence) / 2, count - 1)) * spread, MOST_LOG)
+    low, high = found.interval(confidence)
+    return max(0.0, min(low, exp(middle - half))), max(high, exp(middle + half))
+
+
+MOST_LOG = 100.0
+"""Beyond this the exponential is as good as infinite."""
+
+
+def _skewed_interval(grouped: ClusterSums, found: RobustMean, confidence: float) -> Interval:
+    """Hall's cubic transformation of Student's t (1992): the interval reaches further on the side of the tail. Small
+    samples show too little of their skewness: it is raised by a factor that falls to 1."""
+    count = len(grouped.sums)
+    skewness = float(skew(grouped.sums - found.mean * grouped.sizes, bias=False)) * (1 + 6 / count)
+    bend, root = skewness / (3 * sqrt(count)), float(student.ppf((1 + confidence) / 2, found.freedom))
+    if abs(bend) < SAME:
+        return found.interval(confidence)
+    low, high = (
+        found.mean - found.error * (float(np.cbrt(1 + 3 * bend * (quantile - bend / 2))) - 1) / bend
+        for quantile in (root, -root)
+    )
+    return max(0.0, low), high
 
 
 def _without_spread(found: Estimate, bounds: Interval | None) -> Estimate:
     """For n equal values: another value may occur as often as a fault that was seen 0 times in n."""
     limits = clopper_pearson(0, found.clusters, found.confidence)
-    if bounds is None or limits is None or found.clusters < 2:
+    if bounds is None or limits is None:
         return found
     unseen = limits[1]
     low = found.value - unseen * (found.value - bounds[0])
     high = found.value + unseen * (bounds[1] - found.value)
     return replace(found, interval=(low, high), form=IntervalMethod.NO_SPREAD)
-
-
-def _bca_shares(numbers: Floats, means: Floats, confidence: float) -> Floats:
-    """The shares of the drawn means that bound the interval, corrected for bias and acceleration."""
-    mean = numbers.mean()
-    below = (np.count_nonzero(means < mean) + np.count_nonzero(means == mean) / 2) / len(means)
-    bias = norm.ppf(min(max(below, 1 / len(means)), 1 - 1 / len(means)))
-    apart = numbers - mean
-    acceleration = (apart**3).sum() / (6 * (apart**2).sum() ** 1.5)
-    z = norm.ppf([(1 - confidence) / 2, (1 + confidence) / 2])
-    shares: Floats = norm.cdf(bias + (bias + z) / (1 - acceleration * (bias + z)))
-    return shares
 
 
 def estimate_percentile(
@@ -207,3 +229,40 @@ def _effective_size(values: Sequence[float], clusters: Sequence[Hashable], value
     if found is None or found.error == 0:
         return len(grouped.sums)
     return max(1, min(len(values), floor(rate * (1 - rate) / found.error**2)))
+
+
+Tries = tuple[int, int]
+"""The tries of one case: (passed, judged)."""
+
+
+def pass_at_k(passed: int, judged: int, k: int) -> float | None:
+    """The probability that at least one of k tries passes. None if fewer than k were judged."""
+    return None if _too_few(passed, judged, k) else 1 - comb(judged - passed, k) / comb(judged, k)
+
+
+def pass_hat_k(passed: int, judged: int, k: int) -> float | None:
+    """pass^k: the probability that all of k tries pass. None if fewer than k were judged."""
+    return None if _too_few(passed, judged, k) else comb(passed, k) / comb(judged, k)
+
+
+def reliability(
+    cases: Sequence[Tries], k: int, clusters: Sequence[Hashable] | None = None, *, every: bool
+) -> Estimate | None:
+    """pass^k (`every`) or pass@k over the cases that were judged at least k times; None if there is no such case. Every
+    case counts the same. The interval is over the cases (and their clusters): more tries of the same cases say nothing
+    about other cases."""
+    usable = [place for place, (_, judged) in enumerate(cases) if judged >= k]
+    chance = pass_hat_k if every else pass_at_k
+    values = [chance(*cases[place], k) or 0.0 for place in usable]
+    usable_clusters = None if clusters is None else [clusters[place] for place in usable]
+    if all(value in (0, 1) for value in values):
+        return estimate_rate([value == 1 for value in values], clusters=usable_clusters)
+    return estimate_mean(values, usable_clusters, bounds=(0.0, 1.0))
+
+
+def _too_few(passed: int, judged: int, k: int) -> bool:
+    if not 0 <= passed <= judged:
+        raise ValueError(f"{passed} of {judged} is not a rate")
+    if k < 1:
+        raise ValueError(f"k counts tries, from 1, not {k}")
+    return judged < k

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
 from functools import cache
-from math import exp, factorial, hypot, isfinite, lgamma, log, sqrt
+from math import exp, factorial, isfinite, lgamma, log, sqrt
 from random import Random
 from statistics import NormalDist, fmean, stdev
 from typing import TypeVar
@@ -31,12 +31,16 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
     z = NormalDist().inv_cdf(_upper_share(confidence))
     if n == 0:
         return None
-    rate = successes / n
-    spread = z * sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    centre, weight = rate + z * z / (2 * n), 1 + z * z / n
-    low = 0.0 if successes == 0 else (centre - spread) / weight
-    high = 1.0 if successes == n else (centre + spread) / weight
-    return low, high
+    low, high = score_interval(successes / n, n, z)
+    return 0.0 if successes == 0 else low, 1.0 if successes == n else high
+
+
+def score_interval(rate: float, n: float, quantile: float) -> Interval:
+    """Wilson's interval for any effective number of cases and any quantile."""
+    square = quantile * quantile
+    spread = quantile * sqrt(rate * (1 - rate) / n + square / (4 * n * n))
+    centre, weight = rate + square / (2 * n), 1 + square / n
+    return clip_interval(((centre - spread) / weight, (centre + spread) / weight), (0.0, 1.0))
 
 
 def rate_interval(successes: int, n: int, confidence: float = 0.95) -> Interval | None:
@@ -140,7 +144,8 @@ class IntervalMethod(Enum):
     WILSON = "wilson"
     EXACT = "exact"
     STUDENT = "student_t"
-    BCA = "bca_bootstrap"
+    BOUNDED = "bounded_mean"
+    SKEWED = "skewness_corrected_t"
     CLUSTER_SCORE = "cluster_robust_score"
     CLUSTER_MIXTURE = "cluster_mixture"
     CLUSTER_ROBUST = "cluster_robust_t"
@@ -167,18 +172,6 @@ def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
         return interval
     low, high = bounds
     return max(low, min(high, interval[0])), max(low, min(high, interval[1]))
-
-
-def newcombe(before: tuple[int, int], after: tuple[int, int], confidence: float = 0.95) -> Interval | None:
-    """Newcombe's interval of the difference of two independent rates, after minus before. Each side is (passed,
-    judged)."""
-    first, second = wilson(*before, confidence), wilson(*after, confidence)
-    if first is None or second is None:
-        return None
-    rate_before, rate_after = before[0] / before[1], after[0] / after[1]
-    low = rate_after - rate_before - hypot(rate_after - second[0], first[1] - rate_before)
-    high = rate_after - rate_before + hypot(second[1] - rate_after, rate_before - first[0])
-    return low, high
 
 
 T = TypeVar("T")

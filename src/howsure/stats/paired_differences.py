@@ -1,12 +1,15 @@
 """Two runs on the same cases: by how much they differ, how sure that is, and in which direction. Repeats of a case are
 averaged first; only cases that both runs judged are compared, and the others are counted.
 
-Single verdicts: McNemar's exact test and Tango's interval. Repeats, clusters and scores: the permutation test
-(permutation.py). `holm` corrects the p-values of many questions; `is_equal` and `pairs_to_settle` say what follows."""
+Single verdicts: McNemar's exact test and Tango's interval. Repeats, clusters and scores: the permutation test. If two
+runs were equally good, the sign of each difference would be a coin toss, so the signs are flipped: in all ways if there
+are few differences, in many random ways otherwise. The cases of one cluster flip together, and the interval holds every
+difference that the same flips would not reject. `holm` corrects the p-values of many questions.
+What follows (equal, cannot tell, how many cases would) is in sample_sizes.py."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from enum import Enum
 from math import comb, sqrt
 from statistics import NormalDist
@@ -16,12 +19,108 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from scipy.stats import binom
+from scipy.stats import t as student
 
 from howsure.model.score import Direction
-from howsure.stats.clusters import ClusterSums, Floats, cluster_sums
+from howsure.stats.clusters import ClusterSums, Floats, cluster_sums, robust_mean
 from howsure.stats.intervals import Interval
-from howsure.stats.permutation import permutation_test
-from howsure.stats.power import PairedMeans, PairedRates, cases_needed
+
+MOST_EXACT = 16
+"""Up to this many units all 65,536 ways are tried."""
+DRAWS = 20_000
+MOST_DISTINCT = 500
+"""With more distinct differences the flips give Student's t to three digits and only cost time."""
+CHUNK = 4_000_000
+TOLERANCE = 1e-9
+
+
+class SignFlips(Struct, frozen=True, kw_only=True):
+    """For each way of flipping: the sum of the flipped differences, and the number of their cases."""
+
+    flipped: Floats
+    sizes: Floats
+    exact: bool
+
+
+class PermutationResult(Struct, frozen=True, kw_only=True):
+    """`exact`: all ways were tried. `drawn`: the number of random ways. Neither: Student's t on the cluster-robust
+    error."""
+
+    p_value: float
+    interval: Interval | None
+    exact: bool
+    drawn: int
+
+
+def permutation_test(
+    grouped: ClusterSums, *, confidence: float = 0.95, seed: int = 0, draws: int = DRAWS
+) -> PermutationResult:
+    """Test and interval for the mean difference. `grouped` has the differences of each cluster (or single case)."""
+    if not len(grouped.sums):
+        return PermutationResult(p_value=1.0, interval=None, exact=True, drawn=0)
+    values, counts = np.unique(np.stack([grouped.sums, grouped.sizes]), axis=1, return_counts=True)
+    if values.shape[1] > MOST_DISTINCT:
+        return _t_test(grouped, confidence)
+    random = np.random.default_rng(seed)
+    flips = _draw_flips(values, counts, random, draws)
+    total = float(grouped.sums.sum())
+    p_value = _permutation_p_value(flips, total, float(np.abs(grouped.sums).sum()))
+    interval = _permutation_interval(flips, total, confidence) or _t_test(grouped, confidence).interval
+    return PermutationResult(p_value=p_value, interval=interval, exact=flips.exact, drawn=0 if flips.exact else draws)
+
+
+def _draw_flips(values: Floats, counts: np.ndarray[tuple[int], np.dtype[np.int64]], random: np.random.Generator,
+            draws: int) -> SignFlips:  # fmt: skip
+    if counts.sum() <= MOST_EXACT:
+        units = np.repeat(values, counts, axis=1)
+        ways = (np.arange(2 ** units.shape[1])[:, None] >> np.arange(units.shape[1])) & 1
+        return SignFlips(flipped=ways @ units[0], sizes=ways @ units[1], exact=True)
+    parts = [drawn @ values.T for drawn in _draw_counts(counts, random, draws)]
+    both = np.concatenate(parts)
+    return SignFlips(flipped=both[:, 0], sizes=both[:, 1], exact=False)
+
+
+def _draw_counts(counts: np.ndarray[tuple[int], np.dtype[np.int64]], random: np.random.Generator,
+            draws: int) -> Iterator[Floats]:  # fmt: skip
+    """How many of each distinct difference are flipped: equal ones are drawn together."""
+    step = max(1, CHUNK // len(counts))
+    for start in range(0, draws, step):
+        shape = (min(step, draws - start), len(counts))
+        if counts.max() == 1:
+            yield random.integers(0, 2, size=shape, dtype=np.int8).astype(np.float64)
+        else:
+            yield random.binomial(counts, 0.5, size=shape).astype(np.float64)
+
+
+def _permutation_p_value(flips: SignFlips, total: float, scale: float) -> float:
+    """The share of flips at least as far from zero. Random flips count the observed one as one more."""
+    reached = int(np.count_nonzero(np.abs(total - 2 * flips.flipped) >= abs(total) - TOLERANCE * scale))
+    if flips.exact:
+        return reached / len(flips.flipped)
+    return (reached + 1) / (len(flips.flipped) + 1)
+
+
+def _permutation_interval(flips: SignFlips, total: float, confidence: float) -> Interval | None:
+    """A way of flipping rejects a difference d from below if the mean of what it flips is above d, so the bounds are
+    quantiles of those means. None if even all ways are too few for this confidence."""
+    some = flips.sizes > 0
+    means = np.sort(flips.flipped[some] / flips.sizes[some])
+    # The way that flips nothing rejects nothing: it bounds neither side.
+    ways = len(means) + 1
+    skipped = int(np.floor(ways * (1 - confidence) / 2 + TOLERANCE))
+    if flips.exact and skipped < 1:
+        return None
+    place = max(skipped - 1, 0)
+    return float(means[place]), float(means[len(means) - 1 - place])
+
+
+def _t_test(grouped: ClusterSums, confidence: float) -> PermutationResult:
+    found = robust_mean(grouped)
+    if found is None or found.error == 0:
+        return PermutationResult(p_value=1.0, interval=None, exact=False, drawn=0)
+    p_value = float(2 * student.sf(abs(found.mean) / found.error, found.freedom))
+    return PermutationResult(p_value=p_value, interval=found.interval(confidence), exact=False, drawn=0)
+
 
 EXACT_SUM = 1000
 """Up to this many discordant cases the tail is summed in whole numbers."""
@@ -269,32 +368,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (count - rank) * p_values[place]))
         adjusted[place] = highest
     return adjusted
-
-
-FEWEST_PAIRS = 10
-"""With this many pairs, runs that agree on every pair are called equal; the interval says what may still be hidden."""
-
-
-def is_equal(found: PairedDifference, margin: float) -> bool:
-    """Whether no difference beyond the margin is possible any more, or not one of at least ten pairs differs."""
-    if not found.raised + found.lowered and found.n >= FEWEST_PAIRS:
-        return True
-    return found.interval is not None and max(abs(end) for end in found.interval) <= margin
-
-
-def pairs_to_settle(found: PairedDifference, margin: float) -> int | None:
-    """How many pairs would settle the question with a probability of 80 %, if the difference stays as it is: either
-    that it is not zero or that it is within the margin, whichever takes fewer. None: unknown, or more than ten
-    million."""
-    size = max(abs(found.difference), margin - abs(found.difference))
-    if size <= 0 or found.interval is None:
-        return None
-    if found.method is PairedMethod.MCNEMAR:
-        discordant = max((found.raised + found.lowered) / found.n, size)
-        count = cases_needed(PairedRates(discordant=min(1.0, discordant)), min(1.0, size))
-    else:
-        # The interval includes the effect of clusters and repeats on the spread; a plain deviation would not.
-        low, high = found.interval
-        error = (high - low) / (2 * NormalDist().inv_cdf((1 + found.confidence) / 2))
-        count = cases_needed(PairedMeans(deviation=error * sqrt(found.n)), size) if error > 0 else None
-    return None if count is None else max(count, found.n + 1)

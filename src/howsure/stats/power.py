@@ -1,11 +1,11 @@
 """Sample sizes and power: how many cases it takes to see a difference (`cases_needed`), how large a difference a number
-of cases shows (`detectable_difference`), and with which probability (`power`). For two runs on the same cases (paired)
-or on different ones, for pass rates and for means, with repeats. `cases_for_rate` and `cases_for_value` say about how
-many cases would settle an open gate: until the interval, around a value that stays the same, no longer holds the
-limit."""
+of cases shows (`detectable_difference`), and with which probability (`power`). For pass rates of two runs on the same
+cases (paired) or on different ones, and for paired means, with repeats. How many cases would settle a question that is
+open already is in sample_sizes.py."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import ceil, floor, sqrt
 
@@ -13,13 +13,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import nctdtr
+from scipy.special import gammaln, nctdtr
 from scipy.stats import binom, norm
 from scipy.stats import t as student
 
 from howsure.stats.clusters import Floats
-from howsure.stats.estimates import EXACT_BELOW, clopper_pearson
-from howsure.stats.intervals import Interval, rate_interval
 
 MOST_CASES = 10_000_000
 """No search goes beyond this number of cases."""
@@ -29,6 +27,12 @@ NORMAL_FROM = 100_000
 """With more degrees of freedom, Student's t is the normal distribution."""
 TABLED = 4096
 """Up to this many discordant cases the rejection limit is looked up in a table."""
+MOST_STEPS_BACK = 40
+EXACT_UP_TO = 1500
+"""With more cases in a group, the normal curve with Yates's correction has the power of Fisher's test to three digits.
+"""
+REACH = 8.0
+"""Outcomes this many standard deviations away are left out of sums."""
 ONE_SIDED_FROM = 5.0
 """A difference of this many standard errors is never found in the wrong direction."""
 
@@ -83,19 +87,12 @@ class PairedMeans(_RepeatedDesign, frozen=True, kw_only=True):
     deviation: float
 
 
-class UnpairedMeans(_RepeatedDesign, frozen=True, kw_only=True):
-    """Values on different cases; `deviation` is the standard deviation of a value."""
-
-    deviation: float
-
-
-Design = PairedRates | UnpairedRates | PairedMeans | UnpairedMeans
+Design = PairedRates | UnpairedRates | PairedMeans
 
 
 def power(design: Design, cases: int, difference: float, level: float = LEVEL) -> float:
     """The probability that this number of cases (in each group, if unpaired) makes a true difference of this size
-    significant: for paired verdicts by McNemar's exact test, for means by Student's t, for unpaired rates by the normal
-    score test."""
+    significant: paired verdicts by McNemar's exact test, unpaired ones by Fisher's, means by Student's t."""
     if cases < 2:
         return 0.0
     if isinstance(design, PairedRates) and abs(difference) > design.discordant:
@@ -106,19 +103,19 @@ def power(design: Design, cases: int, difference: float, level: float = LEVEL) -
             discordant = design.discordant
             middle, reach = cases * discordant, 10 * sqrt(cases * discordant * (1 - discordant)) + 10
             counts = np.arange(max(0, floor(middle - reach)), min(cases, ceil(middle + reach)) + 1)
-            fewest = _table(level)[counts] if counts[-1] < TABLED else _rejecting(level, counts)
+            fewest = _table(level)[counts] if counts[-1] < TABLED else rejecting(level, counts)
             share = (discordant + difference) / (2 * discordant)
             rejected = binom.cdf(fewest, counts, share) + binom.sf(counts - fewest - 1, counts, share)
             return float((binom.pmf(counts, cases, discordant) * np.where(fewest >= 0, rejected, 0.0)).sum())
         case PairedRates():
             variance = (design.discordant - difference**2) * design.shrink
-            return _t_power(sqrt(variance / cases), cases - 1, difference, level)
+            # Means of repeats move in steps, and the sign flips with them: half a step is lost.
+            seen = max(0.0, abs(difference) - 1 / (2 * design.repeats * cases))
+            return t_power(sqrt(variance / cases), cases - 1, seen, level)
         case PairedMeans():
-            return _t_power(design.deviation * sqrt(design.shrink / cases), cases - 1, difference, level)
-        case UnpairedMeans():
-            return _t_power(design.deviation * sqrt(2 * design.shrink / cases), 2 * cases - 2, difference, level)
+            return t_power(design.deviation * sqrt(design.shrink / cases), cases - 1, difference, level)
         case UnpairedRates():
-            return _score_power(design, cases, difference, level)
+            return _unpaired_power(design, cases, difference, level)
 
 
 def cases_needed(design: Design, difference: float, sure: float = USUAL_POWER, level: float = LEVEL) -> int | None:
@@ -132,18 +129,23 @@ def cases_needed(design: Design, difference: float, sure: float = USUAL_POWER, l
 @lru_cache(maxsize=4096)
 def _search_cases_needed(design: Design, difference: float, sure: float, level: float) -> int | None:
     """Cached: a comparison asks for many graders and slices, mostly with the same numbers."""
-    low, high = 1, 2
-    while power(design, high, difference, level) < sure:
+    return fewest_cases(lambda cases: power(design, cases, difference, level), sure)
+
+
+def fewest_cases(power_of: Callable[[int], float], sure: float = USUAL_POWER, least: int = 2) -> int | None:
+    """The smallest number of cases, from `least` on, with this power. None: not even ten million."""
+    low, high = least - 1, least
+    while power_of(high) < sure:
         low, high = high, high * 2
         if high > MOST_CASES:
             return None
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if power(design, middle, difference, level) >= sure else (middle, high)
-    # Exact power does not rise steadily: a few more cases may have less. This is the first number from which the
-    # next twenty are enough too.
-    failing = [more for more in range(high, high + 20) if power(design, more, difference, level) < sure]
-    return failing[-1] + 1 if failing else high
+        low, high = (low, middle) if power_of(middle) >= sure else (middle, high)
+    # Exact power does not rise steadily: a few cases less may have more of it.
+    steps = min(MOST_STEPS_BACK, max(10, high // 8))
+    before = range(high - 1, max(least, high - steps) - 1, -1)
+    return min([high, *(fewer for fewer in before if power_of(fewer) >= sure)])
 
 
 def detectable_difference(design: Design, cases: int, sure: float = USUAL_POWER, level: float = LEVEL) -> float | None:
@@ -165,17 +167,17 @@ def _largest_difference(design: Design) -> float:
             return design.discordant * (1 - 1e-9)
         case UnpairedRates():
             return max(design.rate, 1 - design.rate) * (1 - 1e-9)
-        case PairedMeans() | UnpairedMeans():
+        case PairedMeans():
             return 1000 * design.deviation
 
 
 @lru_cache(maxsize=16)
 def _table(level: float) -> Floats:
     """For small numbers of cases, which a search asks for again and again."""
-    return _rejecting(level, np.arange(TABLED))
+    return rejecting(level, np.arange(TABLED))
 
 
-def _rejecting(level: float, counts: NDArray[np.int64]) -> Floats:
+def rejecting(level: float, counts: NDArray[np.int64]) -> Floats:
     """For each number of discordant cases: McNemar's test rejects if the rarer direction has at most this many; -1:
     never."""
     fewest = binom.ppf(level / 2, counts, 0.5)
@@ -183,7 +185,7 @@ def _rejecting(level: float, counts: NDArray[np.int64]) -> Floats:
     return rejecting
 
 
-def _t_power(error: float, freedom: float, difference: float, level: float) -> float:
+def t_power(error: float, freedom: float, difference: float, level: float) -> float:
     """The power of a two-sided t test, both tails."""
     if error == 0:
         return 1.0
@@ -194,51 +196,45 @@ def _t_power(error: float, freedom: float, difference: float, level: float) -> f
     return float(1 - nctdtr(freedom, apart, critical)) + wrong_side
 
 
-def _score_power(design: UnpairedRates, cases: int, difference: float, level: float) -> float:
+def _unpaired_power(design: UnpairedRates, cases: int, difference: float, level: float) -> float:
     other = design.rate + difference
     if not 0 <= other <= 1:
         raise ValueError(f"a pass rate of {design.rate} cannot change by {difference}")
+    variance = design.rate * (1 - design.rate) + other * (1 - other)
+    if design.shrink < 1:
+        # Means of repeats are no verdicts: they are compared by Student's t.
+        return t_power(sqrt(variance * design.shrink / cases), 2 * cases - 2, difference, level)
+    if cases <= EXACT_UP_TO:
+        return _fisher_power(cases, design.rate, other, level)
     middle = (design.rate + other) / 2
-    equal = sqrt(2 * middle * (1 - middle) * design.shrink)
-    apart = sqrt((design.rate * (1 - design.rate) + other * (1 - other)) * design.shrink)
-    reach = float(norm.ppf(1 - level / 2)) * equal
-    return float(norm.cdf((abs(difference) * sqrt(cases) - reach) / apart))
+    reach = float(norm.ppf(1 - level / 2)) * sqrt(2 * middle * (1 - middle) / cases) + 1 / cases
+    return float(norm.cdf((abs(difference) - reach) / sqrt(variance / cases)))
 
 
-TOLERANCE = 1e-9
+def _fisher_power(cases: int, rate: float, other: float, level: float) -> float:
+    """Summed over the totals of passes and their splits. With two groups of one size the splits of a total are
+    symmetric, so Fisher's two-sided p-value is twice the smaller tail."""
+    spread = sqrt(cases * (rate * (1 - rate) + other * (1 - other))) + 1
+    middle = cases * (rate + other)
+    totals = np.arange(max(0, floor(middle - REACH * spread)), min(2 * cases, ceil(middle + REACH * spread)) + 1)
+    half = ceil(REACH * sqrt(cases / 8)) + 2
+    splits = totals[:, None] // 2 + np.arange(-half, half + 1)
+    rest = totals[:, None] - splits
+    possible = (splits >= 0) & (rest >= 0) & (splits <= cases) & (rest <= cases)
+    splits, rest = np.where(possible, splits, 0), np.where(possible, rest, 0)
+    ways = _log_ways(cases)
+    chances = np.where(possible, np.exp(ways[splits] + ways[rest] - _log_ways(2 * cases)[totals][:, None]), 0.0)
+    below = chances.cumsum(axis=1)
+    above = below[:, -1:] - below + chances
+    kept = possible & (2 * np.minimum(below, above) > level * (1 + 1e-9))
+    logs = binom.logpmf(np.arange(cases + 1), cases, rate), binom.logpmf(np.arange(cases + 1), cases, other)
+    # Splits further from the middle than those that were looked at are all rejected.
+    return 1 - float(np.exp(logs[0][splits[kept]] + logs[1][rest[kept]]).sum())
 
 
-def cases_for_rate(passed: int, judged: int, limit: float) -> int | None:
-    """The total number of cases with which the interval of this rate excludes the limit. None: the rate is at the
-    limit, or more than ten million cases would be needed."""
-    if not judged or abs(passed / judged - limit) < TOLERANCE:
-        return None
-    rate = passed / judged
-    low, high = judged, max(2 * judged, 2)
-    if _excludes(rate, low, limit):
-        return low
-    while not _excludes(rate, high, limit):
-        low, high = high, 2 * high
-        if high > MOST_CASES:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _excludes(rate, middle, limit) else (middle, high)
-    return high
-
-
-def cases_for_value(value: float, interval: Interval, n: int, limit: float) -> int | None:
-    """The same for any estimate: intervals shrink with the square root of the number of cases."""
-    gap = value - limit
-    reach = value - interval[0] if gap > 0 else interval[1] - value
-    if abs(gap) < TOLERANCE:
-        return None
-    needed = ceil(n * (reach / abs(gap)) ** 2)
-    return max(needed, n) if needed <= MOST_CASES else None
-
-
-def _excludes(rate: float, n: int, limit: float) -> bool:
-    # The number of passed cases must be whole.
-    passed = round(rate * n)
-    found = clopper_pearson(passed, n) if n < EXACT_BELOW else rate_interval(passed, n)
-    return found is not None and (found[0] > limit or found[1] < limit)
+@lru_cache(maxsize=64)
+def _log_ways(cases: int) -> Floats:
+    """The logarithm of the number of ways to choose 0, 1, … of so many."""
+    counts = np.arange(cases + 1)
+    ways: Floats = gammaln(cases + 1) - gammaln(counts + 1) - gammaln(cases - counts + 1)
+    return ways

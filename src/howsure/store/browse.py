@@ -5,7 +5,8 @@ How results are filtered and paged is in `result_lists.py`."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 import msgspec
@@ -15,8 +16,8 @@ from sqlalchemy import Connection, func, select
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.result import Result
 from howsure.model.run import Run, RunState
-from howsure.store.database import Database, fetch_rows, read_tuples
-from howsure.store.leases import lease_is_stale
+from howsure.model.verdict import Verdict
+from howsure.store.database import Database, StorePart, chunks, fetch_rows, read_tuples
 from howsure.store.pages import newest_first, visible
 from howsure.store.result_lists import (
     ResultFilter,
@@ -30,9 +31,9 @@ from howsure.store.result_lists import (
 )
 from howsure.store.results import load, page
 from howsure.store.run_columns import count_case_tags
-from howsure.store.runs import STATES, load_runs
+from howsure.store.runs import current_state, load_runs, read_visible_run
 from howsure.store.schema import results, runs, scores
-from howsure.store.summaries import FailureCount, SummaryCounts, count_failures, stored_counts
+from howsure.store.summaries import FailureCount, SummaryCounts, count_failures, count_run, stored_counts
 
 MAX_RUNS = 5000
 """Only the newest runs can be chosen from."""
@@ -41,11 +42,11 @@ MAX_OTHER_RUNS = 30
 """Other runs that are searched for the same case."""
 MAX_CACHED_TAGS = 500
 """Runs whose tags are remembered."""
-CHUNK = 500
 
 
 class RunPreview(Struct, frozen=True, kw_only=True):
-    """What a run can be chosen by. `tests` are the paths and names of its datasets."""
+    """What a run can be chosen by. `tests` are the paths and names of its datasets; `agent_name` is "" where the run
+    was told none."""
 
     id: str
     name: str
@@ -53,6 +54,7 @@ class RunPreview(Struct, frozen=True, kw_only=True):
     state: RunState
     created_at: str
     tests: tuple[tuple[str, str], ...]
+    agent_name: str = ""
 
 
 class AgentPreview(Struct, frozen=True, kw_only=True):
@@ -107,18 +109,44 @@ class PartTally(Struct, frozen=True):
     number: int
 
 
-DatasetNames = dict[str, tuple[tuple[str, str], ...]]
-"""The datasets of runs, by run id. Pins never change, so each is read once."""
+class RunPageQuery(Struct, frozen=True, kw_only=True):
+    """What the page of a run asks for. `filter` and `examples` depend on what is there at that moment: which results
+    are listed, and the positions of results that show what a failure is about."""
+
+    filter: Callable[[Run], ResultFilter]
+    examples: Callable[[Sequence[FailureCount]], Sequence[int]]
+    after: int | None
+    limit: int
+    errored: int
 
 
-class BrowseQueries:
+class RunPageContent(Struct, frozen=True, kw_only=True):
+    """What the page of a run shows, all of it read at one moment: while a run goes on, no two numbers contradict each
+    other. `errored` are the first results that errored, `tries` every repeat of the listed cases."""
+
+    run: Run
+    counts: SummaryCounts
+    failing: list[FailureCount]
+    examples: Mapping[int, Result]
+    errored: list[Result]
+    listed: ResultPage
+    results: list[Result]
+    tries: Mapping[tuple[str, str], Sequence[RepeatVerdict]]
+    flaky: int
+    tags: list[TagCount]
+
+
+PinnedNames = dict[str, tuple[tuple[tuple[str, str], ...], str]]
+"""The datasets of runs and the name of the agent, by run id. Pins never change, so each is read once."""
+
+
+class BrowseQueries(StorePart):
     """`within` is the part of the store that the caller may see. Where there is none, the caller has already looked up
     the run and checked that it may be seen."""
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        self._database = database
-        self._clock = clock
-        self._datasets: DatasetNames = {}
+        super().__init__(database, clock)
+        self._pinned: PinnedNames = {}
         self._tags: dict[str, tuple[int, list[TagCount]]] = {}
 
     async def positions(self, run_id: str, filter: ResultFilter) -> list[int]:
@@ -130,68 +158,40 @@ class BrowseQueries:
         time, and the page says which part."""
         return await self._database.read(result_page, run_id, filter, after, limit)
 
-    async def neighbors(self, run_id: str, filter: ResultFilter, position: int) -> ResultNeighbors:
-        """The results before and after a result among those that match."""
-        return await self._database.read(result_neighbors, run_id, filter, position)
+    async def neighbors(self, run_id: str, filter: ResultFilter, position: int, limit: int) -> ResultNeighbors:
+        """The results before and after a result among those that match, and the page of `limit` that lists it."""
+        return await self._database.read(result_neighbors, run_id, filter, position, limit)
 
     async def results_at(self, run_id: str, positions: Sequence[int]) -> list[Result]:
         """The results at these positions, in their order."""
         return await self._database.read(_results_at, run_id, positions)
 
-    async def tag_counts(self, run: Run) -> list[TagCount]:
-        """The tags and labels of the cases, the most frequent first. They are counted again when there are more
-        results."""
-        known = self._tags.get(run.id)
-        if known is None or known[0] != run.counts.completed:
-            if len(self._tags) >= MAX_CACHED_TAGS:
-                self._tags.pop(next(iter(self._tags)))
-            counts: Counter[str] = Counter()
-            for tags, number in await self._database.read(count_case_tags, run.id):
-                counts.update(dict.fromkeys(tag_texts(tags.tags, tags.labels), number))
-            most_frequent = [TagCount(text, number) for text, number in counts.most_common(MAX_TAGS)]
-            known = self._tags[run.id] = (run.counts.completed, most_frequent)
-        return known[1]
-
-    async def count_flaky(self, run_id: str) -> int:
-        """How many cases of a candidate have repeats with different verdicts."""
-        counted = select(func.count()).select_from(flaky_pairs(run_id).subquery())
-        return await self._database.read(lambda connection: connection.scalar(counted) or 0)
-
-    async def failures(self, run_id: str) -> list[FailureCount]:
-        """What failed or broke, by grader and part, the most frequent first; counted now."""
-        return await self._database.read(count_failures, run_id)
+    async def run_page(self, run_id: str, query: RunPageQuery, within: AccessScope) -> RunPageContent:
+        """Everything on the page of a run, in one transaction. Tags are counted again when there are more results."""
+        known = self._tags.get(run_id)
+        content = await self._database.read(_run_page, run_id, query, within, self._clock(), known)
+        if len(self._tags) >= MAX_CACHED_TAGS:
+            self._tags.pop(next(iter(self._tags)))
+        self._tags[run_id] = (content.run.counts.completed, content.tags)
+        return content
 
     async def run_previews(self, within: AccessScope = EVERYWHERE) -> list[RunPreview]:
         """The runs to choose from, newest first."""
-        return await self._database.read(_run_previews, within, self._clock(), self._datasets)
-
-    async def runs_by_id(self, run_ids: Sequence[str]) -> list[Run]:
-        """These runs, in this order; those that do not exist are left out."""
-        return await self._database.read(_runs_by_id, run_ids, self._clock())
+        return await self._database.read(_run_previews, within, self._clock(), self._pinned)
 
     async def runs_with_counts(self, run_ids: Sequence[str]) -> tuple[list[Run], dict[str, SummaryCounts]]:
-        """The same, with the stored counts of those that have ended. Most pages need both, and each call of the store
-        costs a change of threads."""
+        """These runs, in this order, and the stored counts of those that have ended; those that do not exist are left
+        out. Most pages need both, and each call of the store costs a change of threads."""
         now = self._clock()
         return await self._database.read(
             lambda connection: (_runs_by_id(connection, run_ids, now), stored_counts(connection, run_ids))
         )
 
-    async def repeat_verdicts(self, run_id: str, case_ids: Sequence[str]) -> dict[tuple[str, str], list[RepeatVerdict]]:
-        """Every attempt at these cases, by case and candidate."""
-        columns = results.c
-        statement = select(columns.case_id, columns.candidate, columns.repeat, columns.verdict, columns.position)
-        statement = statement.where(columns.run_id == run_id, columns.case_id.in_(case_ids)).order_by(columns.position)
-        verdicts: dict[tuple[str, str], list[RepeatVerdict]] = {}
-        for case_id, candidate, *attempt in await self._database.read(fetch_rows, statement):
-            verdicts.setdefault((case_id, candidate), []).append(RepeatVerdict(*attempt))
-        return verdicts
-
     async def agent_previews(self, within: AccessScope = EVERYWHERE) -> list[AgentPreview]:
         """Every agent that has runs, the one with the newest run first."""
-        latest = func.max(runs.c.created_at)
+        latest, newest = func.max(runs.c.created_at), func.max(runs.c.sequence)
         statement = visible(select(runs.c.agent_id, func.count(), latest).where(runs.c.agent_id != ""), runs, within)
-        agents = statement.group_by(runs.c.agent_id).order_by(latest.desc())
+        agents = statement.group_by(runs.c.agent_id).order_by(newest.desc())
         rows = await self._database.read(fetch_rows, agents)
         return [AgentPreview(id=id, runs=number, latest=moment) for id, number, moment in rows]
 
@@ -208,7 +208,7 @@ class BrowseQueries:
         statement = select(*of_run, columns.position, columns.verdict, columns.candidate, columns.repeat)
         statement = statement.join_from(runs, results, columns.run_id == runs.c.id)
         statement = statement.where(runs.c.id.in_(newest), columns.case_id == case_id)
-        ordered = statement.order_by(runs.c.created_at.desc(), runs.c.id.desc(), columns.position)
+        ordered = statement.order_by(runs.c.sequence.desc(), runs.c.id.desc(), columns.position)
         rows = await self._database.read(fetch_rows, ordered.limit(MAX_OTHER_RUNS))
         return [OtherRunResult(*row) for row in rows]
 
@@ -230,43 +230,93 @@ class BrowseQueries:
         return [PartTally(*row) for row in await self._database.read(fetch_rows, statement.group_by(*key))]
 
 
+def _run_page(
+    connection: Connection,
+    run_id: str,
+    query: RunPageQuery,
+    within: AccessScope,
+    now: datetime,
+    known_tags: tuple[int, list[TagCount]] | None,
+) -> RunPageContent:
+    run = read_visible_run(connection, run_id, within, now)
+    counts = stored_counts(connection, [run_id]).get(run_id) or count_run(connection, run_id)
+    failing = count_failures(connection, run_id) if counts.failing is None else counts.failing
+    listed = result_page(connection, run_id, query.filter(run), query.after, query.limit)
+    shown = _results_at(connection, run_id, listed.positions)
+    positions = sorted(query.examples(failing))
+    broken = page(run_id, after=None, limit=query.errored, filters={"verdict": Verdict.ERRORED.value})
+    repeated = run.pins.request.repeat > 1
+    fresh = known_tags and known_tags[0] == run.counts.completed
+    return RunPageContent(
+        run=run,
+        counts=counts,
+        failing=failing,
+        examples={result.position: result for result in _results_at(connection, run_id, positions)},
+        errored=load(connection, broken) if run.counts.errored else [],
+        listed=listed,
+        results=shown,
+        tries=_repeat_verdicts(connection, run_id, [each.case.id for each in shown]) if repeated else {},
+        flaky=_count_flaky(connection, run_id) if repeated else 0,
+        tags=known_tags[1] if known_tags and fresh else _tag_counts(connection, run_id),
+    )
+
+
+def _repeat_verdicts(
+    connection: Connection, run_id: str, case_ids: Sequence[str]
+) -> dict[tuple[str, str], list[RepeatVerdict]]:
+    """Every attempt at these cases, by case and candidate."""
+    columns = results.c
+    statement = select(columns.case_id, columns.candidate, columns.repeat, columns.verdict, columns.position)
+    statement = statement.where(columns.run_id == run_id, columns.case_id.in_(case_ids)).order_by(columns.position)
+    verdicts: dict[tuple[str, str], list[RepeatVerdict]] = {}
+    for case_id, candidate, *attempt in fetch_rows(connection, statement):
+        verdicts.setdefault((case_id, candidate), []).append(RepeatVerdict(*attempt))
+    return verdicts
+
+
+def _count_flaky(connection: Connection, run_id: str) -> int:
+    """How many cases of a candidate have repeats with different verdicts."""
+    return connection.scalar(select(func.count()).select_from(flaky_pairs(run_id).subquery())) or 0
+
+
+def _tag_counts(connection: Connection, run_id: str) -> list[TagCount]:
+    """The tags and labels of the cases, the most frequent first."""
+    counts: Counter[str] = Counter()
+    for tags, number in count_case_tags(connection, run_id):
+        counts.update(dict.fromkeys(tag_texts(tags.tags, tags.labels), number))
+    return [TagCount(text, number) for text, number in counts.most_common(MAX_TAGS)]
+
+
 def _results_at(connection: Connection, run_id: str, positions: Sequence[int]) -> list[Result]:
     by_position: dict[int, Result] = {}
-    for start in range(0, len(positions), CHUNK):
-        chunk = page(run_id, after=None, limit=CHUNK, filters={})
-        chunk = chunk.where(results.c.position.in_(positions[start : start + CHUNK]))
-        by_position |= {result.position: result for result in load(connection, chunk)}
+    for some in chunks(positions):
+        there = page(run_id, after=None, limit=len(some), filters={}).where(results.c.position.in_(some))
+        by_position |= {result.position: result for result in load(connection, there)}
     return [by_position[position] for position in positions if position in by_position]
 
 
-def _run_previews(
-    connection: Connection, within: AccessScope, now: datetime, datasets: DatasetNames
-) -> list[RunPreview]:
+def _run_previews(connection: Connection, within: AccessScope, now: datetime, pinned: PinnedNames) -> list[RunPreview]:
     columns = [runs.c[name] for name in ("id", "name", "agent_id", "state", "created_at", "owner", "heartbeat_at")]
     rows = read_tuples(connection, newest_first(visible(select(*columns), runs, within), runs, MAX_RUNS))
-    unread = [row[0] for row in rows if row[0] not in datasets]
-    for start in range(0, len(unread), CHUNK):
-        chunk = select(runs.c.id, runs.c.body).where(runs.c.id.in_(unread[start : start + CHUNK]))
-        for id, body in read_tuples(connection, chunk):
-            datasets[id] = tuple((pin.path, pin.name) for pin in _decode_datasets(body).datasets)
+    unread = [row[0] for row in rows if row[0] not in pinned]
+    for some in chunks(unread):
+        for id, body in read_tuples(connection, select(runs.c.id, runs.c.body).where(runs.c.id.in_(some))):
+            with suppress(msgspec.DecodeError, UnicodeDecodeError):  # of a damaged run, none
+                pins = _decode_names(body)
+                agent = pins.agent.name if pins.agent else ""
+                pinned[id] = tuple((pin.path, pin.name) for pin in pins.datasets), agent
     return [
         RunPreview(
             id=id,
             name=name,
             agent_id=agent_id,
-            state=_current_state(STATES[state], owner, heartbeat_at, now),
+            state=current_state(state, owner, heartbeat_at, now),
             created_at=created_at,
-            tests=datasets.get(id, ()),
+            tests=pinned.get(id, NOTHING_PINNED)[0],
+            agent_name=pinned.get(id, NOTHING_PINNED)[1],
         )
         for id, name, agent_id, state, created_at, owner, heartbeat_at in rows
     ]
-
-
-def _current_state(state: RunState, owner: str | None, heartbeat_at: str | None, now: datetime) -> RunState:
-    if state is not RunState.RUNNING:
-        return state
-    heartbeat = datetime.fromisoformat(heartbeat_at) if heartbeat_at else None
-    return RunState.INTERRUPTED if lease_is_stale(state, owner, heartbeat, now) else state
 
 
 class _DatasetName(Struct, frozen=True):
@@ -274,13 +324,19 @@ class _DatasetName(Struct, frozen=True):
     name: str = ""
 
 
-class _PinnedDatasets(Struct, frozen=True):
-    """The part of a run's pins that names its datasets."""
+class _AgentName(Struct, frozen=True):
+    name: str = ""
+
+
+class _PinnedNames(Struct, frozen=True):
+    """The part of a run's pins that names its datasets and its agent."""
 
     datasets: tuple[_DatasetName, ...] = ()
+    agent: _AgentName | None = None
 
 
-_decode_datasets = msgspec.json.Decoder(_PinnedDatasets).decode
+_decode_names = msgspec.json.Decoder(_PinnedNames).decode
+NOTHING_PINNED: tuple[tuple[tuple[str, str], ...], str] = ((), "")
 
 
 def _runs_by_id(connection: Connection, run_ids: Sequence[str], now: datetime) -> list[Run]:

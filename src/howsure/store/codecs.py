@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from howsure.errors import InputError
 from howsure.model.case import Case
 from howsure.model.flag import Flag
+from howsure.model.plain_values import encode as encode
 from howsure.model.result import FORMAT, Failure, Result
 from howsure.model.run import Pins
 from howsure.model.score import Grade
@@ -28,8 +29,6 @@ class StoredResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     as_recorded: bool = False
 
 
-encode = msgspec.json.Encoder(enc_hook=repr).encode
-"""Details may hold anything that a plug-in puts there; what JSON cannot express is stored as its repr."""
 _result = msgspec.json.Decoder(StoredResult).decode
 _case = msgspec.json.Decoder(Case).decode
 _pins = msgspec.json.Decoder(Pins).decode

@@ -3,19 +3,25 @@ SQLite and PostgreSQL; what differs is in `sqlite.py`, `postgres.py` and `insert
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from msgspec import Struct
-from sqlalchemy import URL, Connection, Select, Table, func, make_url, select
+from msgspec import DecodeError, Struct
+from sqlalchemy import URL, ColumnElement, Connection, RowMapping, Select, Table, func, make_url, select, type_coerce
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError
+from sqlalchemy.types import NullType
 
-from howsure.errors import ConfigInvalid
+from howsure.errors import ConfigInvalid, DamagedRow
 
 WAIT_SECONDS = 30.0
 """How long a transaction waits for others, or for a server to come back."""
+
+CHUNK = 500
+"""Rows that are read ahead, and values that one statement is given."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,6 +35,8 @@ INSERTS: dict[str, Callable[[Table], Insert]] = {"sqlite": sqlite.insert, "postg
 LOCK_BASE = int.from_bytes(b"HOWSURE\0")
 """The first of our advisory locks on a server; the last byte is the number of the lock."""
 
+CHECK_HINT = "`howsure db check` says what is damaged; restore a backup"
+FULL_HINT = "free some space, then go on: `howsure resume latest`"
 WRITABLE_HINT = "set HOWSURE_DATABASE_URL to a place that can be written"
 
 
@@ -63,9 +71,23 @@ def inserted_into(table: Table) -> Callable[..., bool]:
     return is_inserted
 
 
+def chunks(values: Sequence[T], size: int = CHUNK) -> Iterator[Sequence[T]]:
+    """All of them, as many at a time as one statement is given."""
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
 def fetch_rows(connection: Connection, statement: Select[Any]) -> list[Any]:
     """All rows of a statement. With `Database.read` this is a transaction of one statement."""
     return list(connection.execute(statement))
+
+
+@contextmanager
+def naming_damage(where: str) -> Iterator[None]:
+    """Around a transaction: what was stored and cannot be decoded is damaged."""
+    try:
+        yield
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise DamagedRow(f"{where} holds a row that cannot be read ({error}): {CHECK_HINT}") from error
 
 
 def take_lock(connection: Connection, number: int) -> None:
@@ -86,6 +108,10 @@ class Database(Protocol):
     def path(self) -> Path | None:
         """The file; None where there is none."""
 
+    @property
+    def integrity_key(self) -> bytes:
+        """What checksums are made with."""
+
     async def read(self, do: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """A transaction that sees one state of the database throughout, and cannot write."""
 
@@ -99,6 +125,14 @@ class Database(Protocol):
         """Called when the schema was checked: from now on the database is in use."""
 
     async def close(self) -> None: ...
+
+
+class StorePart:
+    """One subject of a `Store`: what is asked of its tables."""
+
+    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._clock = clock
 
 
 EXPECTED = "expected sqlite:///path/file.db or postgresql://user@host/database"
@@ -150,6 +184,14 @@ def split_password(server: PostgresAddress) -> tuple[str, str]:
     public = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
     public = public.difference_update_query(["password"])
     return public.render_as_string(), url.password or (in_query if isinstance(in_query, str) else in_query[-1])
+
+
+def raw_rows(connection: Connection, table: Table, *where: ColumnElement[bool], order: str) -> Iterator[RowMapping]:
+    """The rows of a table, one after the other, with the values that the driver gives: times are text, and what is
+    damaged is as it is."""
+    raw = (type_coerce(column, NullType()).label(column.name) for column in table.c)
+    ordered = select(*raw).where(*where).order_by(*(table.c[name] for name in order.split()))
+    yield from connection.execute(ordered.execution_options(yield_per=CHUNK)).mappings()
 
 
 def read_tuples(connection: Connection, statement: Select[Any]) -> list[tuple[Any, ...]]:

@@ -3,7 +3,7 @@ once. A password is a key too: its stored hash names the method, and a request n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import Enum
 from hashlib import sha256
@@ -14,9 +14,9 @@ from sqlalchemy import Connection, Select, insert, or_, select, update
 
 from howsure.errors import NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
-from howsure.store.database import Database, fetch_rows, inserted_into, not_idempotent
+from howsure.store.database import StorePart, fetch_rows, inserted_into, not_idempotent
 from howsure.store.pages import newest_first, visible
-from howsure.store.schema import api_keys
+from howsure.store.schema import api_keys, sessions
 
 PASSWORD = "scrypt$"
 """The prefix of a stored password hash."""
@@ -26,6 +26,7 @@ class KeyScope(Enum):
     """What a key opens. `admin` opens everything, keys and the log of writes too."""
 
     READ = "read"
+    LABEL = "label"
     WRITE = "write"
     RUN = "run"
     ADMIN = "admin"
@@ -59,12 +60,8 @@ def hash_secret(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
-class KeyStore:
+class KeyStore(StorePart):
     """The keys of a store."""
-
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        self._database = database
-        self._clock = clock
 
     async def add(self, key: ApiKey, secret: str) -> None:
         await self._database.write(_add, key, hash_secret(secret))
@@ -81,12 +78,15 @@ class KeyStore:
 
     async def by_secret(self, secret: str) -> ApiKey | None:
         """None where there is no such key; the caller checks whether it is still open."""
-        keys = await self._read(select(api_keys).where(api_keys.c.sha256 == hash_secret(secret)))
-        return keys[0] if keys else None
+        return next(iter(await self._read(select(api_keys).where(api_keys.c.sha256 == hash_secret(secret)))), None)
 
     async def by_id(self, key_id: str) -> ApiKey | None:
-        keys = await self._read(select(api_keys).where(api_keys.c.id == key_id))
-        return keys[0] if keys else None
+        return next(iter(await self._read(select(api_keys).where(api_keys.c.id == key_id))), None)
+
+    async def names(self, key_ids: Collection[str]) -> dict[str, str]:
+        """What these keys are called, by id; those that do not exist are left out."""
+        named = select(api_keys.c.id, api_keys.c.name).where(api_keys.c.id.in_(sorted(key_ids)))
+        return {row.id: row.name for row in await self._database.read(fetch_rows, named) if row.name}
 
     async def several(
         self, *, limit: int = 50, before: str | None = None, within: AccessScope = EVERYWHERE
@@ -95,7 +95,8 @@ class KeyStore:
         return await self._read(newest_first(visible(select(api_keys), api_keys, within), api_keys, limit, before))
 
     async def revoke(self, key_id: str, within: AccessScope = EVERYWHERE) -> ApiKey:
-        """The key opens nothing from now on and stays in the list. Revoking it twice changes nothing."""
+        """The key opens nothing from now on and stays in the list; its sessions end. Revoking it twice changes
+        nothing."""
         await self._database.write(_revoke, key_id, within, self._clock())
         return (await self._read(select(api_keys).where(api_keys.c.id == key_id)))[0]
 
@@ -115,34 +116,32 @@ class KeyStore:
 
 @not_idempotent(inserted_into(api_keys))
 def _add(connection: Connection, key: ApiKey, secret: str) -> None:
-    connection.execute(
-        insert(api_keys).values(
-            id=key.id,
-            organization_id=key.organization_id,
-            name=key.name,
-            sha256=secret,
-            scopes=" ".join(scope.value for scope in key.scopes),
-            agent_ids=None if key.agent_ids is None else "\n".join(key.agent_ids),
-            created_at=key.created_at,
-            expires_at=key.expires_at,
-        )
-    )
+    values = {name: getattr(key, name) for name in ("id", "name", "created_at", "expires_at")}
+    access = access_columns(key.scopes, key.within)
+    connection.execute(insert(api_keys).values(**values, **access, sha256=secret))
 
 
 def _key(row: Any) -> ApiKey:
-    return ApiKey(
-        id=row.id,
-        name=row.name,
-        scopes=tuple(KeyScope(word) for word in row.scopes.split()),
-        created_at=row.created_at,
-        organization_id=row.organization_id,
-        # Not `splitlines`: to it, characters that an id may hold end a line, too.
-        agent_ids=None if row.agent_ids is None else tuple(filter(None, row.agent_ids.split("\n"))),
-        expires_at=row.expires_at,
-        revoked_at=row.revoked_at,
-        used_at=row.used_at,
-        is_password=row.sha256.startswith(PASSWORD),
-    )
+    values = {name: getattr(row, name) for name in ApiKey.__struct_fields__ if name in api_keys.c}
+    scopes, within = read_access(row)
+    values |= {"scopes": scopes, "agent_ids": within.agent_ids, "is_password": row.sha256.startswith(PASSWORD)}
+    return ApiKey(**values)
+
+
+def access_columns(scopes: Sequence[KeyScope], within: AccessScope) -> dict[str, str | None]:
+    """What a key or a session may do, and with what, as it is stored."""
+    return {
+        "scopes": " ".join(scope.value for scope in scopes),
+        "organization_id": within.organization_id,
+        "agent_ids": None if within.agent_ids is None else "\n".join(within.agent_ids),
+    }
+
+
+def read_access(row: Any) -> tuple[tuple[KeyScope, ...], AccessScope]:
+    # Not `splitlines`: to it, characters that an id may hold end a line, too.
+    agents = None if row.agent_ids is None else tuple(filter(None, row.agent_ids.split("\n")))
+    scopes = tuple(KeyScope(word) for word in row.scopes.split())
+    return scopes, AccessScope(organization_id=row.organization_id, agent_ids=agents)
 
 
 def _revoke(connection: Connection, key_id: str, within: AccessScope, now: datetime) -> None:
@@ -152,3 +151,5 @@ def _revoke(connection: Connection, key_id: str, within: AccessScope, now: datet
         raise NotFound(f"there is no key {key_id}")
     if key.revoked_at is None:
         connection.execute(update(api_keys).where(api_keys.c.id == key_id).values(revoked_at=now))
+        theirs = (sessions.c.key_id == key_id, sessions.c.ended_at.is_(None))
+        connection.execute(update(sessions).where(*theirs).values(ended_at=now))

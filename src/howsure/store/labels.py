@@ -12,9 +12,11 @@ from sqlalchemy import Connection, Select, bindparam, delete, func, select
 from howsure.errors import InputError, NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.label import HumanLabel, Opinion
-from howsure.store.database import Database, insert, not_idempotent, read_tuples
+from howsure.model.webhook import WebhookEvent
+from howsure.store.database import StorePart, insert, not_idempotent, read_tuples
 from howsure.store.pages import is_number, read_cursor, visible
 from howsure.store.schema import as_text, labels
+from howsure.store.webhooks import announce
 
 KEY = ("run_id", "position", "grader", "part_id", "labeler")
 OPINIONS = {opinion.value: opinion for opinion in Opinion}
@@ -56,11 +58,8 @@ def _read(before: str | None) -> tuple[datetime | None, int]:
     return at, int(seen)
 
 
-class LabelStore:
+class LabelStore(StorePart):
     """The labels of a store; `within` says how much of them the caller may see."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def put(self, label: HumanLabel) -> None:
         await self._database.write(_put, label)
@@ -115,6 +114,8 @@ def _put(connection: Connection, label: HumanLabel) -> None:
     changed = {name: value for name, value in values.items() if name not in KEY}
     statement = insert(connection.dialect.name, labels).values(values)
     connection.execute(statement.on_conflict_do_update(index_elements=list(KEY), set_=changed))
+    at, event = label.created_at, WebhookEvent.LABEL_ADDED
+    announce(connection, label.organization_id, event, label.run_id, at, label.id)
 
 
 def _is_taken_back(connection: Connection, label: HumanLabel, run_id: str, labeler: str) -> bool:

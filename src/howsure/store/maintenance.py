@@ -7,23 +7,27 @@ import os
 import shlex
 import shutil
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 from msgspec import Struct
 from sqlalchemy import Connection, func, select, text
 
 from howsure.errors import ConfigInvalid, Conflict
-from howsure.store.database import WAIT_SECONDS, PostgresAddress, parse_address, split_password
-from howsure.store.schema import HEAD, metadata
+from howsure.store.database import WAIT_SECONDS, Database, PostgresAddress, parse_address, split_password
+from howsure.store.integrity import RowCheck, RowProblem, mark_damaged, seal_rows, seal_versions
+from howsure.store.private_files import make_private_file
+from howsure.store.schema import HEAD, metadata, runs
 from howsure.store.sqlite import check_file
-from howsure.store.upgrades import check_server, connect, is_behind, read_revision, upgrade_database
+from howsure.store.upgrades import check_server, connect, is_behind, open_database, prepare, read_revision
 
 MAX_PROBLEMS = 20
 
 
 class DatabaseHealth(Struct, frozen=True, kw_only=True):
-    """The result of a check. `schema` None: the database is empty."""
+    """The result of a check. `schema` None: the database is empty. `rows` are those that are wrong; `unchecked` is the
+    number of rows of older versions, which have no checksum."""
 
     where: str
     database: str
@@ -32,10 +36,12 @@ class DatabaseHealth(Struct, frozen=True, kw_only=True):
     bytes: int
     counts: dict[str, int]
     problems: tuple[str, ...]
+    rows: tuple[RowProblem, ...] = ()
+    unchecked: int = 0
 
     @property
     def healthy(self) -> bool:
-        return not self.problems
+        return not self.problems and not self.rows
 
 
 class UpgradeReport(Struct, frozen=True):
@@ -55,13 +61,19 @@ class BackupReport(Struct, frozen=True):
     restore: str
 
 
-async def check(location: str | Path, *, wait: float = WAIT_SECONDS) -> DatabaseHealth:
-    """Everything is read, nothing is changed."""
-    database = connect(location, read_only=True, wait=wait)
+@asynccontextmanager
+async def closing_database(database: Database) -> AsyncIterator[Database]:
     try:
-        return await database.read(_health, database.where)
+        yield database
     finally:
         await database.close()
+
+
+async def check(location: str | Path, *, wait: float = WAIT_SECONDS, integrity_key: str = "") -> DatabaseHealth:
+    """Everything is read, nothing is changed."""
+    found = connect(location, read_only=True, wait=wait, integrity_key=integrity_key)
+    async with closing_database(found) as database:
+        return await database.read(_health, database.where)
 
 
 def _health(connection: Connection, where: str) -> DatabaseHealth:
@@ -69,7 +81,10 @@ def _health(connection: Connection, where: str) -> DatabaseHealth:
     late = schema is not None and is_behind(schema, where)
     problems = [f"its schema is {schema}, and {HEAD} is the newest: `howsure db upgrade`"] if late else []
     counts: dict[str, int] = {}
+    rows, unchecked = list[RowProblem](), 0
     if schema is not None and not late:
+        check = RowCheck(connection)
+        rows, unchecked = list(check.problems()), check.unchecked
         tables = (table for table in metadata.tables.values() if table.name != "alembic_version")
         counts = {table.name: connection.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
     server = connection.dialect.name == "postgresql"
@@ -81,6 +96,8 @@ def _health(connection: Connection, where: str) -> DatabaseHealth:
         bytes=size,
         counts=counts,
         problems=(*problems, *own_problems),
+        rows=tuple(rows),
+        unchecked=unchecked,
     )
 
 
@@ -107,7 +124,31 @@ def _server(connection: Connection, where: str) -> tuple[str, int, list[str]]:
 
 async def upgrade(location: str | Path, *, wait: float = WAIT_SECONDS) -> UpgradeReport:
     """Create the schema where there is none, and upgrade an older one."""
-    return UpgradeReport(*await upgrade_database(location, wait=wait))
+    async with closing_database(connect(location, read_only=False, wait=wait)) as database:
+        before = await database.read(read_revision, database.where)
+        await prepare(database)
+        after = await database.read(read_revision, database.where)
+    return UpgradeReport(database.where, before, after or "")
+
+
+async def seal(location: str | Path, *, wait: float = WAIT_SECONDS, integrity_key: str = "") -> int:
+    """Make the checksums that rows of older versions lack, run by run. How many those are."""
+    opened = await open_database(location, read_only=False, wait=wait, integrity_key=integrity_key)
+    async with closing_database(opened) as database:
+        ids = await database.read(lambda connection: list(connection.scalars(select(runs.c.id).order_by(runs.c.id))))
+        made = [await database.write(seal_rows, run_id) for run_id in ids]
+        return sum(made) + await database.write(seal_versions)
+
+
+async def mark(location: str | Path, problems: Sequence[RowProblem], *, integrity_key: str = "") -> dict[str, int]:
+    """Let damaged results count as such. How many were marked, by run."""
+    by_run: dict[str, list[RowProblem]] = {}
+    for problem in problems:
+        by_run.setdefault(problem.run_id, []).append(problem)
+    opened = await open_database(location, read_only=False, wait=WAIT_SECONDS, integrity_key=integrity_key)
+    async with closing_database(opened) as database:
+        marked = {run_id: await database.write(mark_damaged, run_id, own) for run_id, own in by_run.items() if run_id}
+    return {run_id: number for run_id, number in marked.items() if number}
 
 
 async def backup(location: str | Path, file: Path, *, replace: bool = False) -> BackupReport:
@@ -120,6 +161,7 @@ async def backup(location: str | Path, file: Path, *, replace: bool = False) -> 
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     source = parse_address(location)
     try:
+        make_private_file(unfinished)
         if isinstance(source, PostgresAddress):
             restore = await _dump(source, unfinished)
         else:

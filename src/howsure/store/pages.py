@@ -3,15 +3,16 @@ caller may see. Pages of results, which have an order of their own, are in `resu
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Protocol
 
 import msgspec
-from sqlalchemy import Select, Table, Text, tuple_
+from sqlalchemy import Select, Table, Text, func, literal, select, tuple_
 
 from howsure.errors import InputError
 from howsure.model.access_scope import AccessScope
-from howsure.store.schema import UtcTimestamp, as_text
+from howsure.store.schema import UtcTimestamp, as_text, runs
 
 
 class TimedRecord(Protocol):
@@ -32,13 +33,11 @@ def next_cursor(record: TimedRecord) -> str:
 def read_cursor(text: str) -> tuple[datetime, str]:
     """The time and the id in a cursor."""
     at, _, key = text.partition("~")
-    try:
+    with suppress(msgspec.ValidationError):
         moment = msgspec.convert(at, datetime)
-    except msgspec.ValidationError:
-        raise InputError(f"{text!r} is not a place in a list: use the cursor of the page before") from None
-    if moment.tzinfo is None or not 1 < moment.year < 9999 or not key.isprintable():
-        raise InputError(f"{text!r} is not a place in a list: use the cursor of the page before")
-    return moment, key
+        if moment.tzinfo is not None and 1 < moment.year < 9999 and key.isprintable():
+            return moment, key
+    raise InputError(f"{text!r} is not a place in a list: use the cursor of the page before")
 
 
 def is_number(text: str) -> bool:
@@ -49,10 +48,24 @@ def is_number(text: str) -> bool:
 def newest_first(
     statement: Select[Any], table: Table, limit: int, before: str | None = None, at: str = "created_at"
 ) -> Select[Any]:
-    """One page of a statement on a table; `before` is the cursor of the last record of the page before."""
+    """One page of a statement on a table; `before` is the cursor of the last record of the page before. Runs are in the
+    order in which they were made; other records in that of their times."""
+    if table is runs:
+        return _newest_runs_first(statement, limit, before)
     order = (table.c[at], table.c.id)
     if before is not None:
         statement = statement.where(tuple_(*order) < tuple_(*read_cursor(before), types=[UtcTimestamp(), Text()]))
+    return statement.order_by(*(column.desc() for column in order)).limit(limit)
+
+
+def _newest_runs_first(statement: Select[Any], limit: int, before: str | None) -> Select[Any]:
+    order = (runs.c.sequence, runs.c.id)
+    if before is not None:
+        moment, key = read_cursor(before)
+        place = select(runs.c.sequence).where(runs.c.id == key).scalar_subquery()
+        # The run may have been deleted since.
+        older = select(func.max(runs.c.sequence) + 1).where(runs.c.created_at < moment).scalar_subquery()
+        statement = statement.where(tuple_(*order) < tuple_(func.coalesce(place, older, 0), literal(key)))
     return statement.order_by(*(column.desc() for column in order)).limit(limit)
 
 

@@ -9,12 +9,14 @@ from importlib import import_module
 from random import uniform
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
+from msgspec import Struct
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from howsure.errors import ConfigInvalid, InputError
-from howsure.store.database import WAIT_SECONDS, PostgresAddress, stored_check
+from howsure.errors import ConfigInvalid, InputError, Unreachable
+from howsure.store.checksums import key_of, key_option
+from howsure.store.database import WAIT_SECONDS, PostgresAddress, naming_damage, stored_check
 from howsure.store.postgres_errors import DATABASE_ERRORS, connection_lost, explain, is_temporary
 
 CONNECTIONS = 10
@@ -40,14 +42,17 @@ class PostgresDatabase:
     path = None
 
     def __init__(self, where: str, engine: AsyncEngine, wait: float) -> None:
-        self._where = where
+        self.where = where
         self._writing = engine
         self._reading = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        self.integrity_key = key_of(engine.sync_engine)
         self._wait = wait
         self._in_use = False
 
     @classmethod
-    def at(cls, server: PostgresAddress, *, read_only: bool, wait: float = WAIT_SECONDS) -> PostgresDatabase:
+    def at(
+        cls, server: PostgresAddress, *, read_only: bool, wait: float = WAIT_SECONDS, integrity_key: str = ""
+    ) -> PostgresDatabase:
         asyncpg = import_module("asyncpg")
         settings = {
             "application_name": "howsure",
@@ -64,6 +69,7 @@ class PostgresDatabase:
             "postgresql+asyncpg://",
             async_creator=partial(_connected, asyncpg.connect, server, arguments),
             isolation_level="READ COMMITTED",
+            execution_options=key_option(integrity_key),
             # What is stored may be private: errors show statements, never values.
             hide_parameters=True,
             pool_size=CONNECTIONS,
@@ -75,10 +81,6 @@ class PostgresDatabase:
             pool_pre_ping=False,
         )
         return cls(server.where, engine, wait)
-
-    @property
-    def where(self) -> str:
-        return self._where
 
     async def read(self, do: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._persist(lambda: self._once(self._reading, lambda it: do(it, *args, **kwargs)))
@@ -92,9 +94,8 @@ class PostgresDatabase:
         return await self._write(lambda it: do(it, *args, **kwargs), is_stored if stored else None)
 
     async def outside(self, do: Callable[[Connection], T]) -> T:
-        return await self._persist(
-            lambda: self._once(self._writing.execution_options(isolation_level="AUTOCOMMIT"), do)
-        )
+        engine = self._writing.execution_options(isolation_level="AUTOCOMMIT")
+        return await self._persist(lambda: self._once(engine, do))
 
     def opened(self) -> None:
         self._in_use = True
@@ -123,10 +124,11 @@ class PostgresDatabase:
             pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _once(self, engine: AsyncEngine, do: Callable[[Connection], T]) -> T:
-        async with engine.connect() as connection:
-            done = await connection.run_sync(do)
-            await connection.commit()
-            return done
+        with naming_damage(self.where):
+            async with engine.connect() as connection:
+                done = await connection.run_sync(do)
+                await connection.commit()
+                return done
 
     async def _write(self, do: Callable[[Connection], T], is_stored: IsStored[T] | None) -> T:
         end = await self._persist(lambda: self._try_to_write(do))
@@ -137,7 +139,8 @@ class PostgresDatabase:
     async def _try_to_write(self, do: Callable[[Connection], T]) -> T | _UncertainCommit[T]:
         async with self._writing.connect() as connection:
             # The transaction's number is None where it has written nothing.
-            done, number = await connection.run_sync(lambda it: (do(it), it.exec_driver_sql(NUMBER).scalar()))
+            with naming_damage(self.where):
+                done, number = await connection.run_sync(lambda it: (do(it), it.exec_driver_sql(NUMBER).scalar()))
             error: Exception | None = None
             try:
                 await connection.commit()
@@ -156,7 +159,7 @@ class PostgresDatabase:
         that it is over, but not always how it ended: after a crash its number may have been given to another."""
         committed = await self._persist(lambda: self._was_committed(unsure.number))
         if committed is None:
-            raise ConfigInvalid(
+            raise Unreachable(
                 f"{self.where} was lost while something was being stored, and does not say whether it was; look, and "
                 "do it again where it was not"
             ) from unsure.error
@@ -198,10 +201,9 @@ async def _connected(
         raise ConfigInvalid(f"{server.where} is not an address that can be used: {error}") from error
 
 
-class _UncertainCommit(Generic[T]):
+class _UncertainCommit(Struct, Generic[T]):
     """What a transaction gave, its number, and what came in place of an answer to its COMMIT."""
 
-    def __init__(self, done: T, number: str, error: Exception) -> None:
-        self.done = done
-        self.number = number
-        self.error = error
+    done: T
+    number: str
+    error: Exception

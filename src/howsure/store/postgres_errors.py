@@ -7,8 +7,8 @@ from socket import gaierror
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolEmpty
 
-from howsure.errors import ConfigInvalid, Unreachable
-from howsure.store.database import WRITABLE_HINT
+from howsure.errors import StorageFault, Unreachable
+from howsure.store.database import CHECK_HINT, FULL_HINT, WRITABLE_HINT
 
 DATABASE_ERRORS = (DBAPIError, OSError, PoolEmpty)
 """The errors of the database that a transaction can meet."""
@@ -27,12 +27,14 @@ MEANINGS = {
     "3F000": "has no schema to make tables in: see `search_path` in the address or on the server",
     "42501": "does not allow it: GRANT CREATE, USAGE ON SCHEMA public (or ownership of the database) to the user",
     "25006": f"cannot be written: it was opened only to be read, or the server is a standby; {WRITABLE_HINT}",
-    "53100": "cannot grow: the server's disk is full",
+    "53100": f"cannot grow: no space left on the server's device. Nothing that was stored is lost; {FULL_HINT}",
     "53200": "cannot go on: the server is out of memory",
     CROWDED: "takes no more connections: raise max_connections, or let fewer programs use it",
     "55P03": "is locked by another program, which did not let go in time",
     "57014": "gave up a statement that took too long: see statement_timeout on the server",
-    "XX001": "is damaged; restore a backup",
+    "42P01": f"lacks a table of Howsure's: {CHECK_HINT}",
+    "42703": f"lacks a column of Howsure's: {CHECK_HINT}",
+    "XX001": f"is damaged: {CHECK_HINT}",
     "XX002": "has a damaged index: REINDEX it",
     "22021": "cannot store a text with the character U+0000 in it: take it out of ids, names and labels",
     "22P05": "cannot store a text with a character that its encoding lacks: take it out of ids, names and labels",
@@ -60,23 +62,15 @@ def explain(error: Exception, where: str) -> Exception:
     state = _state(error)
     meaning = next((text for code, text in MEANINGS.items() if state.startswith(code)), None)
     if meaning is not None:
-        kind = Unreachable if state.startswith(LATER) else ConfigInvalid
+        kind = Unreachable if state.startswith(LATER) else StorageFault
         return kind(f"{where} {meaning} ({_said(error)})")
     if isinstance(error, PoolEmpty):
         return Unreachable(f"{where}: all our connections were busy for too long; try again with less at once")
     if isinstance(error, gaierror):
-        return ConfigInvalid(f"{where} cannot be reached: its host name means nothing here ({_said(error)})")
+        return Unreachable(f"{where} cannot be reached: its host name means nothing here ({_said(error)})")
     if connection_lost(error):
         return Unreachable(f"{where} cannot be reached: is the server running, and the address right? ({_said(error)})")
     return error
-
-
-def is_unstorable_text(error: BaseException) -> bool:
-    """Whether a text was refused for a character in it: NUL, or half of a pair."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    while cause is not None and not isinstance(cause, UnicodeEncodeError):
-        cause = cause.__cause__
-    return cause is not None or _state(error) in ("22021", "22P05")
 
 
 def _state(error: BaseException) -> str:

@@ -3,8 +3,10 @@ are in `runs` (see `leases.py`). Claiming is one transaction and costs the same 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from math import inf
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -14,10 +16,11 @@ from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.job import Job, JobState, JobTask, QueueLengths, RequestedState
 from howsure.model.run import Run, RunState
 from howsure.store import runs as run_queries
-from howsure.store.database import Database, fetch_rows, not_idempotent, take_lock
+from howsure.store.database import StorePart, fetch_rows, not_idempotent, take_lock
 from howsure.store.leases import lease_is_held, renew_lease
 from howsure.store.schema import jobs, runs
 from howsure.store.summaries import store_counts
+from howsure.store.webhooks import announce_end
 
 ENDED_STATES = (RunState.COMPLETED.value, RunState.FAILED.value, RunState.OUT_OF_BUDGET.value)
 CLAIM_LOCK = 1
@@ -31,12 +34,12 @@ TASKS = [task.value for task in JobTask]
 STATES = {RequestedState.PAUSE: RunState.PAUSED, RequestedState.CANCEL: RunState.CANCELLED}
 
 
-class RunQueue:
-    """Runs that wait for a worker, and those that one has taken."""
+OrganizationLimit = Callable[[str], float]
+"""How many runs of an organisation may be worked on at a time."""
 
-    def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
-        self._database = database
-        self._clock = clock
+
+class RunQueue(StorePart):
+    """Runs that wait for a worker, and those that one has taken."""
 
     async def add(self, run: Run, request: bytes = b"{}") -> None:
         """Create a run, and queue it: both or neither."""
@@ -51,9 +54,12 @@ class RunQueue:
         own = select(jobs.c.run_id).where(jobs.c.run_id.in_(run_ids))
         return {row.run_id for row in await self._database.read(fetch_rows, own)} if run_ids else set()
 
-    async def claim(self, owner: str, *, per_agent: int, overall: int) -> Job | None:
-        """Take the run that has waited longest and whose agent is not busy enough already; None when there is none."""
-        return await self._database.write(_claim, owner, (per_agent, overall), self._clock())
+    async def claim(
+        self, owner: str, *, per_agent: int, overall: int, per_organization: OrganizationLimit = lambda _: inf
+    ) -> Job | None:
+        """Take the run that has waited longest and whose agent and organisation are not busy enough already; None when
+        there is none. Runs without an agent or an organisation are limited by the other numbers alone."""
+        return await self._database.write(_claim, owner, (per_agent, overall, per_organization), self._clock())
 
     async def reclaim(self, process: str, working: Collection[str] = (), most: int = MAX_TRIES) -> list[str]:
         """Requeue runs whose worker was killed or sent no heartbeat for too long. Of the runs that this `process`
@@ -67,11 +73,11 @@ class RunQueue:
 
     async def finish(self, run_id: str, owner: str, wish: RequestedState) -> None:
         """Release a run, as was requested. A run that ends is released by itself."""
-        await self._database.write(_finish, run_id, owner, wish)
+        await self._database.write(_finish, run_id, owner, wish, self._clock())
 
     async def give_back(self, run_id: str, owner: str, *, tried: bool = False) -> None:
         """Put it back: because this worker is stopping, or because it `tried`, and broke."""
-        await self._database.write(_give_back, run_id, owner, tried)
+        await self._database.write(_give_back, run_id, owner, tried, self._clock())
 
     async def wish(self, run_id: str, wish: RequestedState) -> RunState:
         """Request a pause or an end, and return the state of now: a run without a worker stops at once."""
@@ -113,38 +119,31 @@ def _job(connection: Connection, run_id: str) -> Job | None:
 
 
 def _read(row: Any) -> Job:
-    return Job(
-        run_id=row.run_id,
-        organization_id=row.organization_id,
-        agent_id=row.agent_id,
-        state=JobState(row.state),
-        wish=RequestedState(row.wish),
-        task=JobTask(row.task),
-        tries=row.tries,
-        queued_at=row.queued_at,
-        request=row.request,
-    )
+    kinds = {"state": JobState(row.state), "wish": RequestedState(row.wish), "task": JobTask(row.task)}
+    return Job(**{**row._mapping, **kinds})
 
 
-def _is_claimed(connection: Connection, job: Job, owner: str, most: tuple[int, int], now: datetime) -> bool:
+def _is_claimed(connection: Connection, job: Job, owner: str, _: object, now: datetime) -> bool:
     """Whether it is as we left it; another worker may have claimed it since."""
     ours = (runs.c.id == job.run_id, runs.c.owner == owner, runs.c.heartbeat_at == now)
     return connection.execute(select(runs.c.id).where(*ours)).first() is not None
 
 
 @not_idempotent(_is_claimed)
-def _claim(connection: Connection, owner: str, most: tuple[int, int], now: datetime) -> Job | None:
-    per_agent, overall = most
+def _claim(connection: Connection, owner: str, limits: tuple[int, int, OrganizationLimit], now: datetime) -> Job | None:
+    per_agent, overall, per_organization = limits
     # Two workers that count at the same time would claim one run too many.
     take_lock(connection, CLAIM_LOCK)
-    running = select(jobs.c.agent_id, func.count()).where(jobs.c.state == JobState.RUNNING.value)
-    busy: dict[str, int] = dict(connection.execute(running.group_by(jobs.c.agent_id)).all())
-    if sum(busy.values()) >= overall:
+    running = select(jobs.c.agent_id, jobs.c.organization_id).where(jobs.c.state == JobState.RUNNING.value)
+    busy = connection.execute(running).all()
+    if len(busy) >= overall:
         return None
-    full = [agent for agent, number in busy.items() if agent and number >= per_agent]
+    agents, organizations = Counter(job.agent_id for job in busy), Counter(job.organization_id for job in busy)
+    full = [name for name, number in agents.items() if name and number >= per_agent]
+    waits = [name for name, number in organizations.items() if name and number >= per_organization(name)]
     # Tasks of a newer Howsure are left to workers that know them.
     known = (jobs.c.state == JobState.QUEUED.value, jobs.c.task.in_(TASKS))
-    waiting = select(jobs).where(*known, jobs.c.agent_id.not_in(full))
+    waiting = select(jobs).where(*known, jobs.c.agent_id.not_in(full), jobs.c.organization_id.not_in(waits))
     oldest = waiting.order_by(jobs.c.queued_at, jobs.c.run_id).limit(1)
     # Another worker is claiming the ones that are locked.
     job = connection.execute(oldest.with_for_update(skip_locked=True)).first()
@@ -167,13 +166,14 @@ def _reclaim(connection: Connection, ours: tuple[str, frozenset[str]], most: int
     for job in lost:
         wish, ended = RequestedState(job.wish), job.state in ENDED_STATES
         if wish is RequestedState.NONE and not ended and job.tries >= most:
+            announce_end(connection, job.run_id, RunState.FAILED, now)
             failed = {"state": RunState.FAILED.value, "owner": None, "error": WORKERS_DIED.format(job.tries)}
             run_queries.change_run(connection, job.run_id, failed)
             store_counts(connection, job.run_id)
             end_job(connection, job.run_id)
         else:
             # It may have ended, and its worker was killed before it could store that here.
-            _stop(connection, job.run_id, wish, {"state": (JobState.DONE if ended else JobState.QUEUED).value})
+            _stop(connection, job.run_id, wish, {"state": (JobState.DONE if ended else JobState.QUEUED).value}, now)
     return [job.run_id for job in lost]
 
 
@@ -184,7 +184,7 @@ def _is_lost(job: Any, ours: tuple[str, frozenset[str]], now: datetime) -> bool:
     return not lease_is_held(job.owner, job.heartbeat_at, now)
 
 
-def _stop(connection: Connection, run_id: str, wish: RequestedState, otherwise: dict[str, Any]) -> None:
+def _stop(connection: Connection, run_id: str, wish: RequestedState, otherwise: dict[str, Any], now: datetime) -> None:
     """Stop a run as was requested; apply `otherwise` where nothing was."""
     if wish is RequestedState.NONE:
         _change(connection, run_id, otherwise)
@@ -192,7 +192,8 @@ def _stop(connection: Connection, run_id: str, wish: RequestedState, otherwise: 
             run_queries.change_run(connection, run_id, {"owner": None, "state": RunState.PENDING.value})
         return
     _change(connection, run_id, {"state": JobState.HELD.value, "wish": RequestedState.NONE.value})
-    run_queries.change_run(connection, run_id, {"owner": None, "state": STATES[wish].value})
+    ended = {"completed_at": now} if wish is RequestedState.CANCEL else {}
+    run_queries.change_run(connection, run_id, {"owner": None, "state": STATES[wish].value, **ended})
 
 
 def _beat(connection: Connection, run_id: str, owner: str, got_on: bool, now: datetime) -> RequestedState | None:
@@ -211,15 +212,15 @@ def end_job(connection: Connection, run_id: str) -> None:
     _change(connection, run_id, done)
 
 
-def _finish(connection: Connection, run_id: str, owner: str, wish: RequestedState) -> None:
+def _finish(connection: Connection, run_id: str, owner: str, wish: RequestedState, now: datetime) -> None:
     if _is_mine(connection, run_id, owner):
-        _stop(connection, run_id, wish, {"state": JobState.DONE.value})
+        _stop(connection, run_id, wish, {"state": JobState.DONE.value}, now)
 
 
-def _give_back(connection: Connection, run_id: str, owner: str, tried: bool) -> None:
+def _give_back(connection: Connection, run_id: str, owner: str, tried: bool, now: datetime) -> None:
     if _is_mine(connection, run_id, owner):
         tries = jobs.c.tries if tried else jobs.c.tries - 1
-        _stop(connection, run_id, RequestedState.NONE, {"state": JobState.QUEUED.value, "tries": tries})
+        _stop(connection, run_id, RequestedState.NONE, {"state": JobState.QUEUED.value, "tries": tries}, now)
 
 
 def _is_mine(connection: Connection, run_id: str, owner: str) -> bool:
@@ -240,7 +241,7 @@ def _wish(connection: Connection, run_id: str, wish: RequestedState, now: dateti
     if job.state == JobState.RUNNING.value:
         _change(connection, run_id, {"wish": wish.value})
         return RunState.RUNNING
-    _stop(connection, run_id, wish, {})
+    _stop(connection, run_id, wish, {}, now)
     return STATES[wish]
 
 

@@ -14,6 +14,7 @@ from typing import Self
 from msgspec import Struct
 
 from howsure.errors import ConfigInvalid
+from howsure.store.private_files import make_private_file, make_private_folder
 
 BATCH = 200
 """Replies that wait to be written. A crash loses at most these; they are then requested again."""
@@ -77,7 +78,8 @@ class ReplyCache:
     @classmethod
     def open(cls, path: Path) -> Self:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
+            make_private_file(path)
             with ExitStack() as undone:
                 writer, reader = (undone.enter_context(closing(_connected(path))) for _ in range(2))
                 writer.execute(TABLE)

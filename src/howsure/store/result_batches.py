@@ -13,25 +13,26 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Dialect, Table, Update, bindparam, delete, func, select, update
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import IntegrityError
 
-from howsure.errors import Conflict, InputError
+from howsure.errors import NUL, Conflict
+from howsure.model.case import Case
 from howsure.model.result import FORMAT, Result, attempt_name
 from howsure.model.score import Grade, Score
-from howsure.model.verdict import Verdict
+from howsure.model.verdict import DECIDED
+from howsure.store.checksums import checksum
 from howsure.store.codecs import encode, encode_result, encode_tags
 from howsure.store.database import insert
-from howsure.store.postgres_errors import is_unstorable_text
 from howsure.store.runs import change_run
-from howsure.store.schema import as_text, cases, results, runs, scores
+from howsure.store.schema import VERDICTS as COUNTED
+from howsure.store.schema import UnstorableText, as_text, cases, results, runs, scores
 
 Values = tuple[Any, ...]
 
-VERDICTS = {verdict: verdict.value for verdict in Verdict}
+VERDICTS = {verdict: verdict.value for verdict in DECIDED}
 VARIANTS = {f"{digit:x}": f"{digit & 0x3 | 0x8:x}" for digit in range(16)}
 """The two highest bits of this digit say what kind of UUID it is."""
 
-NUL = "\0"
 OUTCOMES: dict[bool | None, str] = {True: "passed", False: "failed", None: "unmarked"}
 """How a scored grade ended; `unmarked` was measured, not judged."""
 
@@ -41,7 +42,7 @@ class ResultBatch:
 
     __slots__ = ("cases", "numbers", "positions", "results", "scores")
 
-    def __init__(self, run_id: str, batch: Sequence[Result]) -> None:
+    def __init__(self, run_id: str, batch: Sequence[Result], key: bytes = b"") -> None:
         namespace = UUID(run_id).bytes
         self.cases: dict[str, Values] = {}
         self.results: list[Values] = []
@@ -50,46 +51,57 @@ class ResultBatch:
         self.numbers = Counter(VERDICTS[result.verdict] for result in batch)
         for result in batch:
             try:
-                self._add(run_id, namespace, result)
+                self._add(run_id, namespace, result, key)
             except (TypeError, ValueError, RecursionError) as error:
                 error.add_note(f"while storing case {result.case.id!r} (position {result.position})")
                 raise
 
-    def _add(self, run_id: str, namespace: bytes, result: Result) -> None:
+    def _add(self, run_id: str, namespace: bytes, result: Result, key: bytes) -> None:
         case, candidate, position = result.case, result.candidate, result.position
         known = self.cases.get(case.id)
         if known is None or position < known[2]:
-            content = (encode(case), encode_tags(case)) if known is None else known[4:]
+            content = known[4:] if known else _case_content(run_id, case, key)
             self.cases[case.id] = (run_id, case.id, position, FORMAT, *content)
-        self.results.append(
-            (
-                result_key(namespace, case.id, candidate, result.repeat),
-                run_id,
-                case.id,
-                candidate,
-                result.repeat,
-                position,
-                VERDICTS[result.verdict],
-                result.duration_ms if isfinite(result.duration_ms) else None,
-                None if result.created_at is None else as_text(result.created_at),
-                FORMAT,
-                encode_result(result),
-                None if result.fault is None else result.fault.party.value,
-                " ".join(dict.fromkeys(flag.kind for flag in result.flags)) or None,
-            )
+        own = (
+            result_key(namespace, case.id, candidate, result.repeat),
+            run_id,
+            case.id,
+            candidate,
+            result.repeat,
+            position,
+            VERDICTS[result.verdict],
+            result.duration_ms + 0.0 if isfinite(result.duration_ms) else None,
+            None if result.created_at is None else as_text(result.created_at),
+            FORMAT,
+            encode_result(result),
+            None if result.fault is None else result.fault.party.value,
+            " ".join(dict.fromkeys(flag.kind for flag in result.flags)) or None,
         )
-        for ordinal, grade in enumerate(result.grades):
-            self.scores.append((run_id, position, ordinal, candidate, *_columns(grade)))
+        grades = [(ordinal, candidate, *_columns(grade)) for ordinal, grade in enumerate(result.grades)]
+        # The driver of SQLite would take it, and these would be found by no one: see `CodePointText`.
+        if "\0" in f"{case.id}{candidate}" + "".join([f"{each[2]}{each[3]}{each[4]}" for each in grades]):
+            where = "its id, its candidate, or the name or part of a grade"
+            raise UnstorableText(f"case {case.id!r}: {NUL} stands in {where}: take it out")
+        self.results.append((*own, checksum((own, grades), key)))
+        self.scores += [(run_id, position, *values) for values in grades]
+
+
+def _case_content(run_id: str, case: Case, key: bytes) -> Values:
+    body, face = encode(case), encode_tags(case)
+    return body, face, checksum((run_id, case.id, FORMAT, body, face), key)
 
 
 def _columns(grade: Grade) -> Values:
-    """name, part_id, scope, outcome, value, scale_low, scale_high, direction, pass_mark."""
+    """name, part_id, scope, outcome, value, scale_low, scale_high, direction, pass_mark. Numbers are floats as the
+    database gives them back: a checksum tells 1 from 1.0, and -0.0 from 0.0."""
     part, scale = grade.part, grade.scale
     part_id, scope = (None, None) if part is None else (part.id, part.scope)
+    low, high = scale.low + 0.0, None if scale.high is None else scale.high + 0.0
+    mark = None if grade.pass_mark is None else grade.pass_mark + 0.0
     if isinstance(grade, Score):
-        ended, value, direction = OUTCOMES[grade.passed], grade.value, grade.direction.value
-        return grade.name, part_id, scope, ended, value, scale.low, scale.high, direction, grade.pass_mark
-    return grade.name, part_id, scope, grade.why.value, None, scale.low, scale.high, None, grade.pass_mark
+        ended, direction = OUTCOMES[grade.passed], grade.direction.value
+        return grade.name, part_id, scope, ended, grade.value + 0.0, low, high, direction, mark
+    return grade.name, part_id, scope, grade.why.value, None, low, high, None, mark
 
 
 def result_key(namespace: bytes, case_id: str, candidate: str, repeat: int) -> str:
@@ -102,29 +114,6 @@ def result_key(namespace: bytes, case_id: str, candidate: str, repeat: int) -> s
 
 def write_results(connection: Connection, run_id: str, batch: ResultBatch, now: datetime, owner: str = "") -> None:
     """Store a batch. Writing it twice changes nothing. With an owner, only while the run is theirs."""
-    try:
-        _write(connection, run_id, batch, now, owner)
-    except DBAPIError as error:
-        if is_unstorable_text(error):
-            raise InputError(_odd(batch)) from error
-        raise
-
-
-def _odd(batch: ResultBatch) -> str:
-    """Names the case whose text the database refused."""
-    position = next((each[1] for each in batch.scores if NUL in "".join(filter(_is_text, each))), None)
-    wrong = (each[2] for each in batch.results if NUL in "".join(filter(_is_text, each)) or each[5] == position)
-    return (
-        f"case {next(wrong, '')!r} has the character U+0000 in its id, candidate, or the name or part of a grade: "
-        "PostgreSQL cannot store that; take it out, or keep runs in a SQLite file"
-    )
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _write(connection: Connection, run_id: str, batch: ResultBatch, now: datetime, owner: str) -> None:
     # First, and on the one row of the run: other writers of this run wait here until we are done.
     change_run(connection, run_id, {"heartbeat_at": now, "groups": None}, owner)
     dialect = connection.dialect
@@ -159,7 +148,7 @@ def recount_verdicts(run_id: str) -> Update:
     """Counts the results of the run again."""
     counted = {
         verdict: select(func.count()).where(results.c.run_id == run_id, results.c.verdict == verdict).scalar_subquery()
-        for verdict in VERDICTS.values()
+        for verdict in COUNTED
     }
     return update(runs).where(runs.c.id == run_id).values(counted)
 

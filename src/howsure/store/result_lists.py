@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from string import ascii_lowercase, ascii_uppercase
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -31,14 +32,16 @@ from sqlalchemy import (
 from sqlalchemy import Text as TextType
 
 from howsure.store.codecs import tag_lines
-from howsure.store.database import read_tuples
+from howsure.store.database import chunks, read_tuples
 from howsure.store.run_columns import read_case_previews
 from howsure.store.schema import cases, results, scores
 
 BAD_OUTCOMES = ("failed", "error")
-WORST_FIRST = ("failed", "errored", "skipped", "passed")
+WORST_FIRST = ("failed", "errored", "damaged", "skipped", "passed")
 SEARCHED_PER_PAGE = 1000
-"""Results whose text is read for one page."""
+"""Results whose text is read at once; in a larger run the search goes on for `SEARCH_SECONDS`."""
+SEARCH_SECONDS = 2.0
+LARGEST_SEARCH = 100_000
 SEARCH_CHUNK = 250
 FIRST_SEARCH_CHUNK = 20
 TO_LOWER_ASCII = str.maketrans(ascii_uppercase, ascii_lowercase)
@@ -78,7 +81,8 @@ class ResultFilter(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ResultPage(Struct, frozen=True, kw_only=True):
     """A page of results. `positions` are those on it, `first` is the number of matches before it and `matching` of all
     matches. Where a text search looked through only some of `total` results (`looked_at`, from `start` on), these two
-    are not known and None. `further` is the position after which the next page begins."""
+    are not known and None. `further` is the position after which the next page begins, `back` the one after which the
+    page before begins: None where it is the first, or this is."""
 
     positions: list[int]
     total: int
@@ -87,16 +91,19 @@ class ResultPage(Struct, frozen=True, kw_only=True):
     start: int = 0
     looked_at: int | None = None
     further: int | None = None
+    back: int | None = None
 
 
 class ResultNeighbors(Struct, frozen=True):
-    """The positions before and after a result among the matches; `place` is its number among `matching`. None: there is
-    none, or the search did not get that far."""
+    """The positions before and after a result among the matches; `place` is its number among `matching`; `page` is the
+    position after which the page begins that lists it (None: the first). None: there is none, or the search did not get
+    that far."""
 
     previous: int | None = None
     following: int | None = None
     place: int | None = None
     matching: int | None = None
+    page: int | None = None
 
 
 def all_positions(connection: Connection, run_id: str, filter: ResultFilter) -> list[int]:
@@ -107,40 +114,30 @@ def all_positions(connection: Connection, run_id: str, filter: ResultFilter) -> 
 
 def result_page(connection: Connection, run_id: str, filter: ResultFilter, after: int | None, limit: int) -> ResultPage:
     """The page after a position; the first page where the result at that position no longer matches."""
-    query = ResultQuery(connection, run_id, filter)
-    known = query.after(None) if filter.is_costly else None
-    total = query.count() if known is None else len(known)
+    matches = _matches(connection, run_id, filter)
+    total = matching = matches.count()
     if filter.text and total > SEARCHED_PER_PAGE:
-        return _searched_page(query, filter.text, known, after, limit)
+        return _searched_page(connection, run_id, filter.text, matches, after, limit)
     if filter.text:
-        known = _containing(connection, run_id, filter.text, query.after(None) if known is None else known)
-    if known is None:
-        first, matching = 0 if after is None else query.up_to(after), total
-        shown = query.after(after, limit)
-    else:
-        first, matching = _end_of(known, after), len(known)
-        shown = known[first : first + limit]
+        matches = PositionList(_containing(connection, run_id, filter.text, matches.after(None)))
+        matching = matches.count()
+    first = 0 if after is None else matches.up_to(after)
+    shown = matches.after(after, limit)
     more = shown[-1] if first + limit < matching else None
-    return ResultPage(positions=shown, total=total, first=first, matching=matching, further=more)
-
-
-def _end_of(positions: Sequence[int], after: int | None) -> int:
-    return positions.index(after) + 1 if after in positions else 0
+    before = matches.before(shown[0], limit + 1) if shown and first else []
+    back = before[limit] if len(before) > limit else None
+    return ResultPage(positions=shown, total=total, first=first, matching=matching, further=more, back=back)
 
 
 def _searched_page(
-    query: ResultQuery, text: str, known: Sequence[int] | None, after: int | None, limit: int
+    connection: Connection, run_id: str, text: str, matches: Matches, after: int | None, limit: int
 ) -> ResultPage:
-    """Search until a page is full, or enough was looked through."""
-    if known is None:
-        total, start = query.count(), 0 if after is None else query.up_to(after)
-        window = query.after(after, SEARCHED_PER_PAGE)
-    else:
-        total, start = len(known), _end_of(known, after)
-        window = list(known[start : start + SEARCHED_PER_PAGE])
-    end, found = 0, list[int]()
-    while end < len(window) and len(found) <= limit:
-        found += _containing(query.connection, query.run_id, text, window[end : end + SEARCH_CHUNK])
+    """Search until a page is full, the run ends, or the time is up."""
+    total, start = matches.count(), 0 if after is None else matches.up_to(after)
+    window = matches.after(after, LARGEST_SEARCH)
+    end, found, latest = 0, list[int](), monotonic() + SEARCH_SECONDS
+    while end < len(window) and len(found) <= limit and (end < SEARCHED_PER_PAGE or monotonic() < latest):
+        found += _containing(connection, run_id, text, window[end : end + SEARCH_CHUNK])
         end = min(end + SEARCH_CHUNK, len(window))
     if len(found) > limit:
         end = window.index(found[limit - 1]) + 1
@@ -155,37 +152,57 @@ def _searched_page(
     )
 
 
-def result_neighbors(connection: Connection, run_id: str, filter: ResultFilter, position: int) -> ResultNeighbors:
-    """The neighbours of a result. One that does not match stands where it would be in the order of the file."""
-    query = ResultQuery(connection, run_id, filter)
-    known = query.after(None) if filter.is_costly else None
-    total, place = query.count_and_place(position) if known is None else (len(known), None)
-    if filter.text and total <= SEARCHED_PER_PAGE:
-        known = _containing(connection, run_id, filter.text, query.after(None) if known is None else known)
-        return _neighbors_among(known, position)
-    if known is not None and not filter.text:
-        return _neighbors_among(known, position)
-    distance = SEARCHED_PER_PAGE // 2 if filter.text else 1
-    if known is not None:
-        ordered = known if position in known else sorted([*known, position])
-        here = ordered.index(position)
-        near = ordered[max(0, here - distance) : here][::-1], ordered[here + 1 : here + 1 + distance]
-    else:
-        if place is None:
-            query = ResultQuery(connection, run_id, replace(filter, order=ResultOrder.FILE))
-        near = query.before(position, distance), query.after(position, distance)
-    if filter.text:
-        return ResultNeighbors(*(_first_containing(connection, run_id, filter.text, some) for some in near))
+def result_neighbors(
+    connection: Connection, run_id: str, filter: ResultFilter, position: int, limit: int
+) -> ResultNeighbors:
+    """The neighbours of a result. One that does not match stands where it would be in the order of the file. `limit`:
+    how many results a page lists."""
+    matches, searched = _matches(connection, run_id, filter), filter.text
+    total, place = matches.count_and_place(position)
+    if searched and total <= SEARCHED_PER_PAGE:
+        matches, searched = PositionList(_containing(connection, run_id, searched, matches.after(None))), ""
+        total, place = matches.count_and_place(position)
+    if place is None:
+        matches = matches.in_file_order(position)
+    distance = SEARCHED_PER_PAGE // 2 if searched else 1
+    near = matches.before(position, distance), matches.after(position, distance)
+    if searched:
+        return ResultNeighbors(*(_first_containing(connection, run_id, searched, some) for some in near))
     previous, following = (some[0] if some else None for some in near)
-    return ResultNeighbors(previous, following, *((place, total) if place is not None else ()))
+    if place is None:
+        return ResultNeighbors(previous, following)
+    earlier = matches.before(position, (place - 1) % limit + 1) if place > limit else []
+    return ResultNeighbors(previous, following, place, total, earlier[-1] if earlier else None)
 
 
-def _neighbors_among(positions: Sequence[int], position: int) -> ResultNeighbors:
-    ordered = positions if position in positions else sorted([*positions, position])
-    place = ordered.index(position)
-    previous = ordered[place - 1] if place else None
-    following = ordered[place + 1] if place + 1 < len(ordered) else None
-    return ResultNeighbors(previous, following, *((place + 1, len(positions)) if ordered is positions else ()))
+def _matches(connection: Connection, run_id: str, filter: ResultFilter) -> Matches:
+    query = ResultQuery(connection, run_id, filter)
+    return PositionList(query.after(None)) if filter.is_costly else query
+
+
+class PositionList:
+    """The positions of matches that are known already, in order: what a `ResultQuery` tells, without the database."""
+
+    def __init__(self, positions: list[int]) -> None:
+        self._positions = positions
+
+    def count(self) -> int:
+        return len(self._positions)
+
+    def up_to(self, position: int) -> int:
+        return self._positions.index(position) + 1 if position in self._positions else 0
+
+    def count_and_place(self, position: int) -> tuple[int, int | None]:
+        return self.count(), self.up_to(position) or None
+
+    def after(self, position: int | None, limit: int | None = None) -> list[int]:
+        return self._positions[0 if position is None else self.up_to(position) :][:limit]
+
+    def before(self, position: int, limit: int) -> list[int]:
+        return self._positions[: max(0, self.up_to(position) - 1)][-limit:][::-1]
+
+    def in_file_order(self, position: int) -> PositionList:
+        return PositionList(sorted([*self._positions, position]))
 
 
 class ResultQuery:
@@ -195,6 +212,7 @@ class ResultQuery:
     def __init__(self, connection: Connection, run_id: str, filter: ResultFilter) -> None:
         self.connection = connection
         self.run_id = run_id
+        self._filter = filter
         self._conditions = filter_conditions(connection, run_id, filter)
         self._key: ColumnElement[Any] | None = None
         self._verdicts: list[str] = []
@@ -232,6 +250,10 @@ class ResultQuery:
     def before(self, position: int, limit: int) -> list[int]:
         """The positions of the matches before a position, the nearest first."""
         return self._read(position, limit, backwards=True)
+
+    def in_file_order(self, position: int) -> ResultQuery:
+        """The same matches in the order of the file, in which every position has a place."""
+        return ResultQuery(self.connection, self.run_id, replace(self._filter, order=ResultOrder.FILE))
 
     def _read(self, position: int | None, limit: int | None, *, backwards: bool) -> list[int]:
         order: list[ColumnElement[Any]] = [results.c.position] if self._key is None else [self._key, results.c.position]
@@ -288,6 +310,9 @@ class ResultQuery:
         own = (results.c.run_id == self.run_id, results.c.position == position)
         found = self.connection.execute(select(self._key).where(*own)).first()
         return None if found is None else tuple_(literal(found[0], Float), literal(position))
+
+
+Matches = ResultQuery | PositionList
 
 
 def filter_conditions(connection: Connection, run_id: str, filter: ResultFilter) -> SqlConditions:
@@ -366,9 +391,8 @@ def flaky_pairs(run_id: str) -> Select[Any]:
 
 def _first_containing(connection: Connection, run_id: str, text: str, positions: Sequence[int]) -> int | None:
     """The first result that contains the text. The first few are searched alone: it is mostly among them."""
-    starts = range(FIRST_SEARCH_CHUNK, len(positions), SEARCH_CHUNK)
-    chunks = (positions[:FIRST_SEARCH_CHUNK], *(positions[start : start + SEARCH_CHUNK] for start in starts))
-    return next((found[0] for chunk in chunks if (found := _containing(connection, run_id, text, chunk))), None)
+    parts = (positions[:FIRST_SEARCH_CHUNK], *chunks(positions[FIRST_SEARCH_CHUNK:], SEARCH_CHUNK))
+    return next((found[0] for part in parts if (found := _containing(connection, run_id, text, part))), None)
 
 
 def _containing(connection: Connection, run_id: str, text: str, positions: Sequence[int]) -> list[int]:
@@ -377,9 +401,9 @@ def _containing(connection: Connection, run_id: str, text: str, positions: Seque
     same_case = and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id)
     statement = select(results.c.position).select_from(results.join(cases, same_case))
     statement = statement.where(results.c.run_id == run_id, _contains(connection, text))
-    for start in range(0, len(positions), SEARCH_CHUNK):
-        chunk = statement.where(results.c.position.in_(positions[start : start + SEARCH_CHUNK]))
-        found.update(place for (place,) in read_tuples(connection, chunk))
+    for some in chunks(positions, SEARCH_CHUNK):
+        rows = read_tuples(connection, statement.where(results.c.position.in_(some)))
+        found.update(place for (place,) in rows)
     return [position for position in positions if position in found]
 
 

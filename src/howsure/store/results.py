@@ -4,30 +4,32 @@ costs the same wherever it begins. Filtered and ordered lists are in `result_lis
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from msgspec import Raw, Struct
-from sqlalchemy import ColumnElement, Connection, Select, and_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, select
 
 from howsure.errors import Conflict, NotFound
-from howsure.model.case import Case
+from howsure.model.case import Case, SingleTurn
 from howsure.model.result import Result
 from howsure.model.score import Grade
-from howsure.model.transcript import Usage
-from howsure.model.verdict import Verdict
+from howsure.model.summary import AnswerTotals
+from howsure.model.transcript import SpanTimes, Usage, spans_ms
+from howsure.model.verdict import DECIDED, Verdict
 from howsure.store.codecs import decode_case, decode_grades, decode_result, encode_tags, transcript_of
-from howsure.store.database import read_tuples
-from howsure.store.schema import cases, results, scores
-
-CHUNK = 500
-"""Ids asked for in one statement."""
+from howsure.store.database import chunks, read_tuples
+from howsure.store.result_batches import result_key
+from howsure.store.schema import UNREADABLE_TIME, cases, results, scores
 
 _whole = select(
     results,
     cases.c.format.label("case_format"),
     cases.c.body.label("case_body"),
-).join(cases, and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id))
+).outerjoin(cases, and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id))
+"""A result whose case is missing is there, too, and damaged."""
 
 
 def page(run_id: str, *, after: int | None, limit: int, filters: Mapping[str, Any]) -> Select[Any]:
@@ -35,6 +37,12 @@ def page(run_id: str, *, after: int | None, limit: int, filters: Mapping[str, An
     wanted = [results.c[name] == value for name, value in filters.items() if value is not None]
     statement = _whole.where(results.c.run_id == run_id, *wanted).order_by(results.c.position).limit(limit)
     return statement if after is None else statement.where(results.c.position > after)
+
+
+def number_of(connection: Connection, run_id: str, filters: Mapping[str, Any]) -> int:
+    """How many results `page` would give altogether."""
+    wanted = [results.c[name] == value for name, value in filters.items() if value is not None]
+    return connection.execute(select(func.count()).where(results.c.run_id == run_id, *wanted)).scalar_one()
 
 
 def load(connection: Connection, statement: Select[Any]) -> list[Result]:
@@ -60,9 +68,9 @@ def one(connection: Connection, run_id: str, key: str, filters: Mapping[str, Any
 def by_ids(connection: Connection, result_ids: Sequence[str]) -> list[tuple[str, Result]]:
     """Results of any run, each with the id of its run."""
     found: list[tuple[str, Result]] = []
-    for start in range(0, len(result_ids), CHUNK):
-        statement = _whole.where(results.c.id.in_(result_ids[start : start + CHUNK]))
-        found += [(each.run_id, _result(each, {})) for each in connection.execute(statement)]
+    for some in chunks(result_ids):
+        rows = connection.execute(_whole.where(results.c.id.in_(some)))
+        found += [(each.run_id, _result(each, {})) for each in rows]
     return found
 
 
@@ -81,10 +89,10 @@ def read_result_grades(connection: Connection, run_id: str, positions: Sequence[
     own = results.c
     statement = select(own.position, own.case_id, own.candidate, own.repeat, own.format, own.body)
     grades: list[ResultGrades] = []
-    for start in range(0, len(positions), CHUNK):
-        chunk = statement.where(own.run_id == run_id, own.position.in_(positions[start : start + CHUNK]))
-        rows = connection.execute(chunk)
-        grades += [ResultGrades(*row[:4], decode_grades(row.format, row.body)) for row in rows]
+    for some in chunks(positions):
+        for row in connection.execute(statement.where(own.run_id == run_id, own.position.in_(some))):
+            with suppress(*UNREADABLE):  # one that is damaged has no grades
+                grades.append(ResultGrades(*row[:4], decode_grades(row.format, row.body)))
     return grades
 
 
@@ -100,6 +108,12 @@ def positions(
     return list(connection.scalars(statement))
 
 
+def flagged_positions(connection: Connection, run_id: str, kind: str) -> list[int]:
+    """Those whose result has a flag of this kind."""
+    found = select(results.c.position, results.c.flags).where(results.c.run_id == run_id, results.c.flags.is_not(None))
+    return [position for position, kinds in connection.execute(found) if kind in kinds.split()]
+
+
 def cases_after(connection: Connection, run_id: str, after: int | None, limit: int) -> list[tuple[int, Case]]:
     """The next cases of a run, each with its position."""
     statement = select(cases).where(cases.c.run_id == run_id).order_by(cases.c.position).limit(limit)
@@ -108,14 +122,32 @@ def cases_after(connection: Connection, run_id: str, after: int | None, limit: i
     return [(row.position, decode_case(row.format, row.body)) for row in connection.execute(statement)]
 
 
+_VERDICTS = {verdict.value: verdict for verdict in DECIDED}
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError)
+
+
+def stored_verdict(text: str) -> Verdict:
+    """`damaged` where the column does not hold a verdict."""
+    return _VERDICTS.get(text, Verdict.DAMAGED)
+
+
 def _result(row: Any, known: dict[str, Case]) -> Result:
+    """One that cannot be read is damaged, and the others go on."""
     case = known.get(row.case_id)
-    if case is None:
-        case = known[row.case_id] = decode_case(row.case_format, row.case_body)
-    stored = decode_result(row.format, row.body)
+    try:
+        if case is None:
+            case = known[row.case_id] = decode_case(row.case_format, row.case_body)
+        stored = decode_result(row.format, row.body)
+    except UNREADABLE as error:
+        case = case or Case(id=row.case_id, input=SingleTurn(message=""))
+        return _damaged(row, case, f"the database holds it in a form that cannot be read ({error})")
+    if row.verdict not in _VERDICTS:
+        return _damaged(row, case, f"the database says {row.verdict!r} for its verdict")
+    if row.created_at == UNREADABLE_TIME or _is_garbled(row):
+        return _damaged(row, case, "the database holds text for it that cannot be read")
     return Result(
         case=case,
-        verdict=Verdict(row.verdict),
+        verdict=_VERDICTS[row.verdict],
         reasons=stored.reasons,
         grades=stored.grades,
         failures=stored.failures,
@@ -128,6 +160,19 @@ def _result(row: Any, known: dict[str, Case]) -> Result:
         created_at=row.created_at,
         duration_ms=row.duration_ms or 0.0,
     )
+
+
+def _is_garbled(row: Any) -> bool:
+    """Whether its texts were read with escapes: then its id is not made of them."""
+    if not any("\\x" in text for text in (row.id, row.case_id, row.candidate)):
+        return False
+    return bool(row.id != result_key(UUID(row.run_id).bytes, row.case_id, row.candidate, row.repeat))
+
+
+def _damaged(row: Any, case: Case, why: str) -> Result:
+    reason = f"damaged: {why}; `howsure db check` says more"
+    place = {"candidate": row.candidate, "repeat": row.repeat, "position": row.position}
+    return Result(case=case, verdict=Verdict.DAMAGED, reasons=(reason,), **place)
 
 
 TOKENS = "token_usage"
@@ -148,6 +193,7 @@ class PartGrade(Struct, frozen=True):
 
     position: int
     candidate: str
+    name: str
     part_id: str
     outcome: str
 
@@ -156,6 +202,7 @@ class _TranscriptCosts(Struct, frozen=True):
     duration_ms: float | None = None
     invented_times: bool = False
     usage: Usage | None = None
+    spans: tuple[SpanTimes, ...] | None = None
 
 
 class _Grade(Struct, frozen=True):
@@ -193,12 +240,35 @@ def read_costs(connection: Connection, run_id: str, among: Sequence[int] | None 
     return [each for each in totals if each is not None]
 
 
+def sum_costs(connection: Connection, run_id: str) -> AnswerTotals:
+    """Added up a part at a time: no more than some hundred bodies are held."""
+    places = sorted(connection.scalars(select(results.c.position).where(results.c.run_id == run_id)))
+    total = AnswerTotals()
+    for some in chunks(places):
+        for cost in read_costs(connection, run_id, some):
+            total = AnswerTotals(
+                answers=total.answers + 1,
+                usd=total.usd + (cost.usd or 0.0),
+                priced=total.priced + (cost.usd is not None),
+                tokens=total.tokens + (cost.tokens or 0),
+                counted=total.counted + (cost.tokens is not None),
+                seconds=total.seconds + (cost.seconds or 0.0),
+                timed=total.timed + (cost.seconds is not None),
+            )
+    return total
+
+
 def _cost_totals(position: int, body: bytes, case: bytes) -> CostTotals | None:
-    stored = _body(body)
-    transcript = _case(case).recorded if stored.as_recorded else stored.transcript
+    try:
+        stored = _body(body)
+        transcript = _case(case).recorded if stored.as_recorded else stored.transcript
+    except UNREADABLE:
+        return None
     if transcript is None:
         return None
-    timed = transcript.duration_ms is not None and not transcript.invented_times
+    took = transcript.duration_ms
+    if took is None and transcript.spans:
+        took = spans_ms(transcript.spans)
     usage = transcript.usage or Usage()
     if usage.prompt_tokens is not None and usage.completion_tokens is not None:
         tokens: int | None = usage.prompt_tokens + usage.completion_tokens + (usage.thinking_tokens or 0)
@@ -207,7 +277,7 @@ def _cost_totals(position: int, body: bytes, case: bytes) -> CostTotals | None:
         tokens = next((_token_details(details).total_tokens for details in measured), None)
     return CostTotals(
         position=position,
-        seconds=(transcript.duration_ms or 0.0) / 1000 if timed else None,
+        seconds=None if took is None or transcript.invented_times else took / 1000,
         usd=usage.cost_usd,
         tokens=tokens,
     )
@@ -219,12 +289,17 @@ def read_part_ids(connection: Connection, run_id: str) -> list[str]:
     return sorted(connection.scalars(wanted))
 
 
-def read_part_grades(connection: Connection, run_id: str, ids: Sequence[str]) -> list[PartGrade]:
-    """Every grade of these rules and criteria, in the order of their positions."""
-    columns = scores.c
-    wanted = select(columns.position, columns.candidate, columns.part_id, columns.outcome)
-    wanted = wanted.where(columns.run_id == run_id, columns.part_id.in_(ids))
-    return [PartGrade(*each) for each in connection.execute(wanted.order_by(columns.position, columns.ordinal))]
+def read_part_grades(connection: Connection, run_id: str, among: ColumnElement[bool]) -> list[PartGrade]:
+    """The grades of rules and criteria that `among` chooses, in the order of their positions."""
+    columns = (scores.c[name] for name in PartGrade.__struct_fields__)
+    wanted = select(*columns).where(scores.c.run_id == run_id, scores.c.part_id.is_not(None), among)
+    return [PartGrade(*each) for each in connection.execute(wanted.order_by(scores.c.position, scores.c.ordinal))]
+
+
+def part_grades_at(connection: Connection, run_id: str, positions: Sequence[int]) -> list[PartGrade]:
+    """Those of the results at these positions."""
+    parts = (read_part_grades(connection, run_id, scores.c.position.in_(some)) for some in chunks(positions))
+    return [grade for some in parts for grade in some]
 
 
 def read_faces(connection: Connection, run_id: str, *among: ColumnElement[bool]) -> dict[str, bytes]:

@@ -4,30 +4,34 @@ cost a few megabytes. Also the tags and labels of cases, and the part of a large
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from typing import Any
+from contextlib import suppress
+from importlib import import_module
 
 import msgspec
 from msgspec import Raw, Struct, field
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
-from howsure.model.case import Case
-from howsure.model.score import UNIT, Direction, Scale
+from howsure.model.case import Case, World
+from howsure.model.run import Pins
+from howsure.model.score import UNIT, Direction, Interval, Scale
 from howsure.model.verdict import Verdict
-from howsure.store.codecs import CaseTags, decode_case, decode_tags
-from howsure.store.database import read_tuples
+from howsure.store.codecs import CaseTags, decode_case, decode_pins, decode_tags
+from howsure.store.database import chunks, read_tuples
 from howsure.store.results import read_faces
-from howsure.store.schema import cases, results, scores
+from howsure.store.schema import cases, results, runs, scores
 
 RULES = "rubric"
+SCENARIO = "scenario_id"
+"""The label that names the scenario of an Explain case."""
 VERDICTS = tuple(Verdict)
 OUTCOMES = ("passed", "failed", "unmarked", "error", "not_applicable", "no_judge")
 NO_VALUE = float("nan")
-CHUNK = 500
-"""Positions asked for in one statement."""
 
-_verdict_codes = {verdict.value: code for code, verdict in enumerate(VERDICTS)}
+_verdict_codes = defaultdict(
+    lambda: VERDICTS.index(Verdict.DAMAGED), {verdict.value: code for code, verdict in enumerate(VERDICTS)}
+)
 _outcome_codes = {outcome: code for code, outcome in enumerate(OUTCOMES)}
 
 
@@ -65,15 +69,6 @@ class CasePreview(Struct, frozen=True):
     id: str
     tags: tuple[str, ...] = ()
     labels: dict[str, str] = field(default_factory=dict)
-
-
-class PartOutcome(Struct, frozen=True):
-    """How one criterion or rule of one result ended."""
-
-    position: int
-    name: str
-    part_id: str
-    outcome: str
 
 
 class _CaseContent(Struct, frozen=True):
@@ -182,13 +177,11 @@ def _graders(connection: Connection, run_id: str) -> list[GradeColumn]:
 
 
 def _rules(connection: Connection, run_id: str) -> list[GradeColumn]:
-    columns = scores.c
-    statement = select(
-        columns.candidate, columns.part_id, columns.scope, columns.position, columns.outcome, columns.value
-    )
-    statement = statement.where(columns.run_id == run_id, columns.name == RULES, columns.part_id.is_not(None))
+    own = scores.c
+    statement = select(own.candidate, own.part_id, own.scope, own.position, own.outcome, own.value)
+    statement = statement.where(own.run_id == run_id, own.name == RULES, own.part_id.is_not(None))
     found: dict[tuple[str, str, str | None], list[tuple[int, str, float | None]]] = {}
-    ordered = read_tuples(connection, statement.order_by(columns.position, columns.ordinal))
+    ordered = read_tuples(connection, statement.order_by(own.position, own.ordinal))
     for candidate, part_id, scope, position, outcome, value in ordered:
         found.setdefault((candidate, part_id, scope), []).append((position, outcome, value))
     return [rule_column(*key, grades) for key, grades in found.items()]
@@ -201,18 +194,6 @@ def rule_column(
     column = GradeColumnBuilder(UNIT.low, UNIT.high)
     column.add_each(grades)
     return column.done(candidate, RULES, part_id, scope)
-
-
-def part_outcomes(connection: Connection, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
-    """How the criteria and rules of some results ended."""
-    columns = scores.c
-    statement = select(columns.position, columns.name, columns.part_id, columns.outcome)
-    statement = statement.where(columns.run_id == run_id, columns.part_id.is_not(None))
-    found: list[PartOutcome] = []
-    for start in range(0, len(positions), CHUNK):
-        some = statement.where(columns.position.in_(positions[start : start + CHUNK]))
-        found += [PartOutcome(*each) for each in connection.execute(some.order_by(columns.position, columns.ordinal))]
-    return found
 
 
 def changed_cases(connection: Connection, first: str, second: str) -> list[tuple[Case, Case]]:
@@ -235,6 +216,67 @@ def read_case_previews(connection: Connection, run_id: str, *among: ColumnElemen
     # Many cases have the same: each is read once.
     marks = {face: decode_tags(face) for face in set(faces.values())}
     return [CasePreview(case_id, marks[face].tags, marks[face].labels) for case_id, face in faces.items()]
+
+
+def scenario_clusters(connection: Connection, run_id: str, pins: Pins) -> dict[str, str]:
+    """The scenario of each case of an Explain run: cases of one scenario resemble one another, so they are one
+    cluster."""
+    if any(pin.dialect != World.EXPLAIN for pin in pins.datasets):
+        return {}
+    previews = read_case_previews(connection, run_id)
+    return {each.id: f"scenario {each.labels[SCENARIO]}" for each in previews if SCENARIO in each.labels}
+
+
+Clusters = dict[tuple[str | None, str | None], tuple[list[bool], list[str]]]
+"""Of each rate, by candidate (None: all) and grader (None: the verdicts), whether each result passed, and its
+cluster."""
+
+
+def read_clusters(connection: Connection, run_id: str) -> Clusters:
+    """A case belongs to its scenario, any other case is a cluster of its own repeats. Nothing where every result stands
+    for itself, or where the run cannot be read."""
+    stored = connection.execute(select(runs.c.format, runs.c.body).where(runs.c.id == run_id)).first()
+    found: defaultdict[tuple[str | None, str | None], tuple[list[bool], list[str]]] = defaultdict(lambda: ([], []))
+    with suppress(msgspec.DecodeError):
+        pins = decode_pins(*stored) if stored else None
+        grouped = scenario_clusters(connection, run_id, pins) if pins else {}
+        if pins is None or (pins.request.repeat == 1 and not pins.imported and not grouped):
+            return {}
+        attempts = read_attempts(connection, run_id)
+        clusters = [grouped.get(case, case) for case in map(attempts.case_ids.__getitem__, attempts.cases)]
+        for place, code in enumerate(attempts.verdicts):
+            if VERDICTS[code] in (Verdict.PASSED, Verdict.FAILED):
+                for candidate in (None, attempts.candidate_names[attempts.candidates[place]]):
+                    found[candidate, None][0].append(VERDICTS[code] is Verdict.PASSED)
+                    found[candidate, None][1].append(clusters[place])
+        cluster_at = dict(zip(attempts.positions, clusters, strict=True))
+        for column in _graders(connection, run_id):
+            for position, code in zip(column.positions, column.outcomes, strict=True):
+                if OUTCOMES[code] in ("passed", "failed"):
+                    found[column.candidate, column.name][0].append(OUTCOMES[code] == "passed")
+                    found[column.candidate, column.name][1].append(cluster_at[position])
+    return dict(found)
+
+
+class ClusteredRate(Struct, frozen=True):
+    """The interval of a rate that allows for clusters: that of the verdicts, or of a `grader` with a pass mark; of one
+    `candidate`, or of all."""
+
+    interval: Interval
+    candidate: str | None = None
+    grader: str | None = None
+
+
+def clustered_rates(clusters: Clusters) -> list[ClusteredRate]:
+    """Takes milliseconds for each rate, so never inside of a transaction."""
+    # Imported by name: only runs with clusters wait for numpy and scipy.
+    estimate_rate = import_module("howsure.stats.estimates").estimate_rate if clusters else None
+    rates: list[ClusteredRate] = []
+    for key, (passed, names) in clusters.items():
+        if estimate_rate and len(set(names)) < len(names):
+            # One cluster shows nothing of how others would end.
+            rates.append(ClusteredRate(estimate_rate(passed, clusters=names).interval or (0.0, 1.0), *key))
+    return rates
 
 
 def count_case_tags(connection: Connection, run_id: str) -> list[tuple[CaseTags, int]]:
@@ -278,28 +320,21 @@ def _others(connection: Connection, run_id: str, found: AttemptColumns) -> dict[
 
 
 def _measured(connection: Connection, run_id: str, positions: Sequence[int]) -> list[GradeColumn]:
-    """As `columns.measures` has them, of these positions."""
-    graders: dict[tuple[str, str], GradeColumnBuilder] = {}
-    rules: dict[tuple[str, str, str | None], list[tuple[int, str, float | None]]] = {}
-    for found in _grades(connection, run_id, positions):
-        candidate, name, part_id, scope, position, outcome, value, low, high, direction = found
-        if part_id is not None:
-            rules.setdefault((candidate, part_id, scope), []).append((position, outcome, value))
-            continue
-        column = graders.setdefault((candidate, name), GradeColumnBuilder(low, high))
-        column.widen(low, high, direction)
-        column.add_each([(position, outcome, value)])
-    whole = [column.done(*key, None, None) for key, column in sorted(graders.items())]
-    return [*whole, *(rule_column(*key, grades) for key, grades in rules.items())]
-
-
-def _grades(connection: Connection, run_id: str, positions: Sequence[int]) -> list[tuple[Any, ...]]:
+    """As `read_grade_columns` has them, of these positions."""
     own = scores.c
     columns = (own.candidate, own.name, own.part_id, own.scope, own.position, own.outcome, own.value)
     chosen: ColumnElement[bool] = or_(own.scope.is_(None), and_(own.name == RULES, own.part_id.is_not(None)))
-    some = select(*columns, own.scale_low, own.scale_high, own.direction).where(own.run_id == run_id, chosen)
-    found: list[tuple[Any, ...]] = []
-    for start in range(0, len(positions), CHUNK):
-        chunk = some.where(own.position.in_(positions[start : start + CHUNK]))
-        found += read_tuples(connection, chunk.order_by(own.position, own.ordinal))
-    return found
+    every = select(*columns, own.scale_low, own.scale_high, own.direction).where(own.run_id == run_id, chosen)
+    graders: dict[tuple[str, str], GradeColumnBuilder] = {}
+    rules: dict[tuple[str, str, str | None], list[tuple[int, str, float | None]]] = {}
+    for some in chunks(positions):
+        rows = read_tuples(connection, every.where(own.position.in_(some)).order_by(own.position, own.ordinal))
+        for candidate, name, part_id, scope, position, outcome, value, low, high, direction in rows:
+            if part_id is not None:
+                rules.setdefault((candidate, part_id, scope), []).append((position, outcome, value))
+                continue
+            column = graders.setdefault((candidate, name), GradeColumnBuilder(low, high))
+            column.widen(low, high, direction)
+            column.add_each([(position, outcome, value)])
+    whole = [column.done(*key, None, None) for key, column in sorted(graders.items())]
+    return [*whole, *(rule_column(*key, grades) for key, grades in rules.items())]

@@ -5,7 +5,10 @@ are text on every database. What belongs to an organisation says so in a column,
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
 from sqlalchemy import (
     Column,
@@ -22,22 +25,57 @@ from sqlalchemy import (
     TypeDecorator,
     text,
 )
+from sqlalchemy.event import listens_for
+from sqlalchemy.exc import DontWrapMixin
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import SchemaItem
 
-HEAD = "0006"
+from howsure.errors import NUL, InputError
+
+HEAD = "0012"
 """The newest revision in migrations/versions; revisions are numbers, so older and newer can be told apart."""
 
-VERDICTS = ("passed", "failed", "errored", "skipped")
+VERDICTS = ("passed", "failed", "errored", "skipped", "damaged")
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
-class CodePointText(Text):
+class _CodePoints(Text):
     """Text whose order is that of its code points on every database, whatever language a server is set to."""
 
 
-@compiles(CodePointText, "postgresql")
+@compiles(_CodePoints, "postgresql")
 def _in_order_of_code_points(*_: object, **__: object) -> str:
     # Only where a column is made: the type's own `collation` would stand beside every value, too.
     return 'TEXT COLLATE "C"'
+
+
+class UnstorableText(InputError, DontWrapMixin):
+    """SQLAlchemy lets this pass as it is."""
+
+
+class CodePointText(TypeDecorator[str]):
+    """Text as every database can hold it: what PostgreSQL cannot is refused by SQLite too. `field` is its column."""
+
+    impl = _CodePoints
+    cache_ok = True
+
+    def __init__(self, field: str = "") -> None:
+        super().__init__()
+        self.field = field
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        if value and (found := _UNSTORABLE.search(value)):
+            what = NUL if found[0] == "\0" else "half a character (a lone surrogate)"
+            where = f"{self.field}: {what} stands in {value[:100]!r}"
+            raise UnstorableText(f"{where}: take it out of ids, names and labels")
+        return value
+
+
+@listens_for(Column, "after_parent_attach")
+def _name_field(column: Column[str], table: SchemaItem) -> None:
+    if isinstance(column.type, CodePointText):
+        column.type = CodePointText(column.name)
 
 
 def as_text(moment: datetime) -> str:
@@ -48,17 +86,28 @@ def as_text(moment: datetime) -> str:
     return (moment if moment.tzinfo is UTC else moment.astimezone(UTC)).isoformat(timespec="microseconds")
 
 
+UNREADABLE_TIME = datetime.min.replace(tzinfo=UTC)
+"""Stands for a time whose text is damaged."""
+
+
+def read_time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return UNREADABLE_TIME
+
+
 class UtcTimestamp(TypeDecorator[datetime]):
     """A time, kept as text."""
 
-    impl = CodePointText
+    impl = _CodePoints
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:
         return None if value is None else as_text(value)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else datetime.fromisoformat(value)
+        return None if value is None else read_time(value)
 
 
 metadata = MetaData(
@@ -71,17 +120,24 @@ metadata = MetaData(
 
 revision = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
 
+
+def _columns(kind: Any, *names: str, **options: Any) -> list[Column[Any]]:
+    """Columns of one kind, in this order."""
+    return [Column(name, kind, **options) for name in names]
+
+
+_keys = partial(_columns, CodePointText, primary_key=True)
+_texts = partial(_columns, CodePointText, nullable=False)
+_times = partial(_columns, UtcTimestamp, nullable=False)
+_numbers = partial(_columns, Integer, nullable=False)
+
 runs = Table(
     "runs",
     metadata,
     Column("id", CodePointText, primary_key=True),
-    Column("name", CodePointText, nullable=False),
-    Column("agent_id", CodePointText, nullable=False),
-    Column("state", CodePointText, nullable=False),
+    *_texts("name", "agent_id", "state"),
     Column("created_at", UtcTimestamp, nullable=False),
-    Column("started_at", UtcTimestamp),
-    Column("completed_at", UtcTimestamp),
-    Column("heartbeat_at", UtcTimestamp),
+    *_times("started_at", "completed_at", "heartbeat_at", nullable=True),
     Column("owner", CodePointText),
     Column("total", Integer, nullable=False),
     Column("error", CodePointText, nullable=False),
@@ -90,13 +146,24 @@ runs = Table(
     Column("body", LargeBinary, nullable=False),
     Column("organization_id", CodePointText, nullable=False, server_default=""),
     # Counted as results are written, so that a list of runs need not look at any result.
-    *(Column(verdict, Integer, nullable=False, server_default="0") for verdict in VERDICTS),
+    *(Column(verdict, Integer, nullable=False, server_default="0") for verdict in VERDICTS if verdict != "damaged"),
     # What a summary is made of, once the run has ended; cleared when a result is written after that.
     Column("groups", LargeBinary),
+    # Checksums (`checksums.py`) of what was pinned, and of how it ended; null in what older versions wrote.
+    Column("checksum", LargeBinary),
+    Column("seal", LargeBinary),
+    # Results that `howsure db check --mark` found to be damaged.
+    Column("damaged", Integer, nullable=False, server_default="0"),
+    # The order in which runs were made, whatever the clock said.
+    Column("sequence", Integer, nullable=False, server_default="0"),
+    # What people call it by, as JSON; null: nothing. Not among what is checked: it may change at any time.
+    Column("tags", LargeBinary),
     Index(None, "organization_id", "created_at", "id"),
     Index(None, "created_at", "id"),
-    Index(None, "name", "created_at"),
-    Index(None, "agent_id", "created_at"),
+    Index(None, "organization_id", "sequence", "id"),
+    Index(None, "sequence", "id"),
+    Index(None, "name", "sequence"),
+    Index(None, "agent_id", "sequence"),
 )
 
 cases = Table(
@@ -104,11 +171,11 @@ cases = Table(
     metadata,
     Column("run_id", CodePointText, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("case_id", CodePointText, primary_key=True),
-    Column("position", Integer, nullable=False),
-    Column("format", Integer, nullable=False),
+    *_numbers("position", "format"),
     Column("body", LargeBinary, nullable=False),
     # Tags and labels, so that cases are chosen by them without their bodies; null in what older versions wrote.
     Column("face", LargeBinary),
+    Column("checksum", LargeBinary),
     # SQLite reads cases by their tags from the index alone. PostgreSQL keeps long bodies elsewhere, and has a limit on
     # how long an entry of an index may be.
     Index("ix_cases_run_id_position", "run_id", "position").ddl_if(dialect="postgresql"),
@@ -122,10 +189,8 @@ results = Table(
     metadata,
     Column("id", CodePointText, primary_key=True),
     Column("run_id", CodePointText, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
-    Column("case_id", CodePointText, nullable=False),
-    Column("candidate", CodePointText, nullable=False),
-    Column("repeat", Integer, nullable=False),
-    Column("position", Integer, nullable=False),
+    *_texts("case_id", "candidate"),
+    *_numbers("repeat", "position"),
     Column("verdict", CodePointText, nullable=False),
     Column("duration_ms", Float),
     Column("created_at", UtcTimestamp),
@@ -134,6 +199,8 @@ results = Table(
     Column("fault", CodePointText),
     # The kinds of its flags, each once, with spaces between them.
     Column("flags", CodePointText),
+    # Of this row and of its scores.
+    Column("checksum", LargeBinary),
     Index(None, "run_id", "position", unique=True),
     Index(None, "run_id", "verdict", "position", "candidate"),
     # Whole runs are compared, and the tries of a case counted, from this alone.
@@ -149,12 +216,9 @@ scores = Table(
     "scores",
     metadata,
     Column("run_id", CodePointText, primary_key=True),
-    Column("position", Integer, primary_key=True),
-    Column("ordinal", Integer, primary_key=True),
-    Column("candidate", CodePointText, nullable=False),
-    Column("name", CodePointText, nullable=False),
-    Column("part_id", CodePointText),
-    Column("scope", CodePointText),
+    *_columns(Integer, "position", "ordinal", primary_key=True),
+    *_texts("candidate", "name"),
+    *_texts("part_id", "scope", nullable=True),
     Column("outcome", CodePointText, nullable=False),
     Column("value", Float),
     Column("scale_low", Float, nullable=False),
@@ -172,6 +236,7 @@ scores = Table(
 
 OWNED = ("organization_id", "kind", "id")
 WAITING = text("state = 'queued'")
+UNSENT = text("state = 'waiting'")
 WORKED_ON = text("state = 'running'")
 
 # Rubrics, test sets, question sets, datasets, bots and configurations are all documents: a name, an agent, and versions
@@ -179,14 +244,10 @@ WORKED_ON = text("state = 'running'")
 documents = Table(
     "documents",
     metadata,
-    Column("organization_id", CodePointText, primary_key=True),
-    Column("kind", CodePointText, primary_key=True),
-    Column("id", CodePointText, primary_key=True),
-    Column("agent_id", CodePointText, nullable=False),
-    Column("name", CodePointText, nullable=False),
+    *_keys("organization_id", "kind", "id"),
+    *_texts("agent_id", "name"),
     Column("version", Integer, nullable=False),
-    Column("created_at", UtcTimestamp, nullable=False),
-    Column("updated_at", UtcTimestamp, nullable=False),
+    *_times("created_at", "updated_at"),
     Column("deleted_at", UtcTimestamp),
     Index("ix_documents_list", "kind", "organization_id", "created_at", "id"),
     Index("ix_documents_agent", "kind", "agent_id", "created_at", "id"),
@@ -197,26 +258,23 @@ documents = Table(
 document_versions = Table(
     "document_versions",
     metadata,
-    Column("organization_id", CodePointText, primary_key=True),
-    Column("kind", CodePointText, primary_key=True),
-    Column("id", CodePointText, primary_key=True),
+    *_keys("organization_id", "kind", "id"),
     Column("version", Integer, primary_key=True),
     Column("created_at", UtcTimestamp, nullable=False),
-    Column("author", CodePointText, nullable=False),
-    Column("note", CodePointText, nullable=False),
-    Column("sha256", CodePointText, nullable=False),
-    Column("dialect", CodePointText, nullable=False),
+    *_texts("author", "note", "sha256", "dialect"),
     Column("body", LargeBinary, nullable=False),
+    Column("checksum", LargeBinary),
+    # What the document was called then, and whose it was; null in what older versions wrote.
+    Column("name", CodePointText),
+    Column("agent_id", CodePointText),
 )
 
 # Where a case of an uploaded dataset stands, so that it is found by its id alone.
 dataset_cases = Table(
     "dataset_cases",
     metadata,
-    Column("organization_id", CodePointText, primary_key=True),
-    Column("id", CodePointText, primary_key=True),
-    Column("dataset_id", CodePointText, nullable=False),
-    Column("case_id", CodePointText, nullable=False),
+    *_keys("organization_id", "id"),
+    *_texts("dataset_id", "case_id"),
     Column("position", Integer, nullable=False),
     Index("ix_dataset_cases_place", "organization_id", "dataset_id", "position"),
 )
@@ -226,11 +284,7 @@ jobs = Table(
     "jobs",
     metadata,
     Column("run_id", CodePointText, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
-    Column("organization_id", CodePointText, nullable=False),
-    Column("agent_id", CodePointText, nullable=False),
-    Column("state", CodePointText, nullable=False),
-    Column("wish", CodePointText, nullable=False),
-    Column("task", CodePointText, nullable=False),
+    *_texts("organization_id", "agent_id", "state", "wish", "task"),
     Column("tries", Integer, nullable=False),
     Column("queued_at", UtcTimestamp, nullable=False),
     Column("request", LargeBinary, nullable=False),
@@ -243,29 +297,40 @@ api_keys = Table(
     metadata,
     Column("id", CodePointText, primary_key=True),
     Column("organization_id", CodePointText),
-    Column("name", CodePointText, nullable=False),
-    Column("sha256", CodePointText, nullable=False),
-    Column("scopes", CodePointText, nullable=False),
+    *_texts("name", "sha256", "scopes"),
     Column("agent_ids", CodePointText),
     Column("created_at", UtcTimestamp, nullable=False),
-    Column("expires_at", UtcTimestamp),
-    Column("revoked_at", UtcTimestamp),
-    Column("used_at", UtcTimestamp),
+    *_times("expires_at", "revoked_at", "used_at", nullable=True),
     Index("ix_api_keys_sha256", "sha256", unique=True),
     Index("ix_api_keys_list", "organization_id", "created_at", "id"),
+)
+
+# Browsers that signed in, by the hash of the token in their cookie. Somebody who signed in with a key or a password may
+# do what that key opens (`key_id`); for others the session itself says what they may do.
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", CodePointText, primary_key=True),
+    *_texts("sha256", "owner", "name", "key_id", "issuer", "scopes"),
+    *_texts("organization_id", "agent_ids", nullable=True),
+    *_times("created_at", "used_at", "ends_at"),
+    Column("ended_at", UtcTimestamp),
+    *_texts("address", "browser"),
+    Index("ix_sessions_sha256", "sha256", unique=True),
+    Index("ix_sessions_list", "organization_id", "created_at", "id"),
+    Index("ix_sessions_owner", "owner"),
+    Index("ix_sessions_ends_at", "ends_at"),
 )
 
 # The answer to a POST that named a key of its own, so that sending it twice does it once.
 answered = Table(
     "answered",
     metadata,
-    Column("organization_id", CodePointText, primary_key=True),
-    Column("key", CodePointText, primary_key=True),
+    *_keys("organization_id", "key"),
     Column("sha256", CodePointText, nullable=False),
     Column("created_at", UtcTimestamp, nullable=False),
     Column("status", Integer),
-    Column("headers", LargeBinary),
-    Column("body", LargeBinary),
+    *_columns(LargeBinary, "headers", "body"),
     Index("ix_answered_created_at", "created_at"),
 )
 
@@ -275,12 +340,16 @@ audit = Table(
     Column("id", CodePointText, primary_key=True),
     Column("organization_id", CodePointText, nullable=False),
     Column("at", UtcTimestamp, nullable=False),
-    Column("actor", CodePointText, nullable=False),
-    Column("action", CodePointText, nullable=False),
-    Column("subject", CodePointText, nullable=False),
+    *_texts("actor", "action", "subject"),
     Column("status", Integer, nullable=False),
     Column("request_id", CodePointText, nullable=False),
+    Column("address", CodePointText, nullable=False, server_default=""),
+    Column("repeats", Integer, nullable=False, server_default="1"),
+    # The chain: how it is made is in `audit.py`.
+    Column("sequence", Integer, nullable=False, server_default="0"),
+    *_texts("previous", "hash", server_default=""),
     Index("ix_audit_list", "organization_id", "at", "id"),
+    Index("ix_audit_sequence", "sequence"),
 )
 
 
@@ -290,17 +359,41 @@ labels = Table(
     metadata,
     Column("run_id", CodePointText, primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),
-    Column("grader", CodePointText, primary_key=True),
-    Column("part_id", CodePointText, primary_key=True),
-    Column("labeler", CodePointText, primary_key=True),
-    Column("organization_id", CodePointText, nullable=False),
-    Column("agent_id", CodePointText, nullable=False),
-    Column("case_id", CodePointText, nullable=False),
-    Column("candidate", CodePointText, nullable=False),
+    *_keys("grader", "part_id", "labeler"),
+    *_texts("organization_id", "agent_id", "case_id", "candidate"),
     Column("repeat", Integer, nullable=False),
-    Column("opinion", CodePointText, nullable=False),
-    Column("why", CodePointText, nullable=False),
+    *_texts("opinion", "why"),
     Column("blind", Integer, nullable=False),
     Column("created_at", UtcTimestamp, nullable=False),
+    # How likely it was to be drawn; null: unknown.
+    Column("drawn", Float, nullable=True),
     Index("ix_labels_list", "organization_id", "created_at"),
+)
+
+# Where an organisation wants to be told of what happens. The secret is there as it is: deliveries are signed with it.
+webhooks = Table(
+    "webhooks",
+    metadata,
+    Column("id", CodePointText, primary_key=True),
+    *_texts("organization_id", "url", "events", "secret"),
+    Column("active", Integer, nullable=False),
+    Column("created_at", UtcTimestamp, nullable=False),
+    Index("ix_webhooks_list", "organization_id", "created_at", "id"),
+)
+
+# What they are to be told, and what came of it. `body` is there from the first try to the last.
+deliveries = Table(
+    "deliveries",
+    metadata,
+    Column("id", CodePointText, primary_key=True),
+    Column("webhook_id", CodePointText, ForeignKey("webhooks.id", ondelete="CASCADE"), nullable=False),
+    *_texts("event", "subject", "part", "state"),
+    Column("tries", Integer, nullable=False),
+    *_times("created_at", "next_at"),
+    Column("ended_at", UtcTimestamp),
+    Column("status", Integer),
+    Column("error", CodePointText, nullable=False),
+    Column("body", LargeBinary),
+    Index("ix_deliveries_list", "webhook_id", "created_at", "id"),
+    Index("ix_deliveries_due", "next_at", sqlite_where=UNSENT, postgresql_where=UNSENT),
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from stat import S_ISREG
@@ -15,8 +16,10 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
-from howsure.errors import ConfigInvalid, NotFound, Unreachable
-from howsure.store.database import WAIT_SECONDS, WRITABLE_HINT
+from howsure.errors import ConfigInvalid, NotFound, StorageFault, Unreachable
+from howsure.store.checksums import key_of, key_option
+from howsure.store.database import CHECK_HINT, FULL_HINT, WAIT_SECONDS, WRITABLE_HINT, naming_damage
+from howsure.store.private_files import make_private_file, make_private_folder, tighten_mode
 
 THREADS = 4
 P = ParamSpec("P")
@@ -35,16 +38,18 @@ PRAGMAS = (
 )
 MEANINGS = {
     "SQLITE_NOTADB": "is not a Howsure database",
-    "SQLITE_CORRUPT": "is damaged; restore a copy, or move it away to begin a new one",
+    "SQLITE_CORRUPT": f"is damaged: {CHECK_HINT}, or move it away to begin a new one",
     "SQLITE_READONLY": f"cannot be written: the file or its folder is read-only; {WRITABLE_HINT}",
     "SQLITE_CANTOPEN": f"cannot be opened: its folder is read-only, or the path is not a file; {WRITABLE_HINT}",
     "SQLITE_PERM": f"may not be opened: permission denied; {WRITABLE_HINT}",
     "SQLITE_BUSY": "is locked by another program, which did not let go in time",
     "SQLITE_LOCKED": "is locked by another program, which did not let go in time",
-    "SQLITE_FULL": "cannot grow: the disk is full",
-    "SQLITE_IOERR": "cannot be read or written: the disk or its file system reports an error",
+    "SQLITE_FULL": f"cannot grow: no space left on the device. Nothing that was stored is lost; {FULL_HINT}",
+    "SQLITE_IOERR": f"cannot be read or written: the file system reports an error. If it is full, {FULL_HINT}",
 }
-LATER = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL")
+NOT_UTF8 = "Could not decode to UTF-8"
+"""What the driver says of a text."""
+LATER = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_IOERR")
 """Errors that pass with time, or when the user acts."""
 
 
@@ -53,43 +58,31 @@ class SqliteDatabase:
     statement."""
 
     def __init__(self, path: Path, engine: Engine) -> None:
-        self._path = path
+        self.path = path
+        self.where = str(path)
+        self.integrity_key = key_of(engine)
         self._engine = engine
         self._threads = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="howsure-store")
         self._writing = asyncio.Lock()
         self._file: tuple[int, int] | None = None
 
     @classmethod
-    def at(cls, path: Path, *, read_only: bool, wait: float = WAIT_SECONDS) -> SqliteDatabase:
-        """The file at `path`: checked, and its folder made unless it is only to be read."""
-        if not read_only:
-            make_folder(path)
-        if read_only or path.exists():
+    def at(cls, path: Path, *, read_only: bool, wait: float = WAIT_SECONDS, integrity_key: str = "") -> SqliteDatabase:
+        """The file at `path`: checked, and made with its folder unless it is only to be read."""
+        if read_only:
             check_file(path)
-        return cls.connected(path, mode=_reading_mode(path) if read_only else "rwc", wait=wait)
-
-    @classmethod
-    def connected(cls, path: Path, *, mode: str, wait: float) -> SqliteDatabase:
-        """`rwc` makes the file where it is missing, `ro` only reads, `immutable` reads a file that nobody can write."""
-        # `ro` opens for writing and then forbids it, so that SQLite removes its own files on closing.
-        how = {"immutable": "1"} if mode == "immutable" else {"mode": "rw" if mode == "ro" else mode}
-        url = URL.create("sqlite", database=path.as_uri(), query={"uri": "true", **how})
+        else:
+            _make_file(path)
+        query = {"uri": "true", **(_reading_mode(path) if read_only else {"mode": "rwc"})}
+        url = URL.create("sqlite", database=path.as_uri(), query=query)
         # Transactions are begun by `_begin` below: the driver's own would begin late and upgrade reads to writes.
         # What is stored may be private: errors show statements, never values.
-        settings = {"timeout": wait, "isolation_level": None}
-        engine = create_engine(url, connect_args=settings, hide_parameters=True)
-        pragmas = PRAGMAS if mode == "rwc" else (*PRAGMAS, "query_only = ON")
+        settings, options = {"timeout": wait, "isolation_level": None}, key_option(integrity_key)
+        engine = create_engine(url, connect_args=settings, execution_options=options, hide_parameters=True)
+        pragmas = (*PRAGMAS, "query_only = ON") if read_only else PRAGMAS
         event.listen(engine, "connect", partial(_connected, pragmas))
         event.listen(engine, "begin", _begin)
         return cls(path, engine)
-
-    @property
-    def path(self) -> Path:
-        return self._path
-
-    @property
-    def where(self) -> str:
-        return str(self._path)
 
     async def read(self, do: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._in_thread("BEGIN", lambda connection: do(connection, *args, **kwargs))
@@ -115,11 +108,16 @@ class SqliteDatabase:
     def _transaction(self, begin: str, do: Callable[[Connection], T]) -> T:
         # SQLite goes on writing to a file that was deleted, and everything written would be lost.
         if self._file is not None and _identity(self.path) != self._file:
-            raise ConfigInvalid(f"{self.path} was deleted or replaced while it was in use; nothing more was stored")
-        with self._explaining(), self._engine.connect() as connection:
+            raise StorageFault(f"{self.path} was deleted or replaced while it was in use; nothing more was stored")
+        with naming_damage(self.where), self._explaining(), self._engine.connect() as connection:
             connection.execution_options(begin=begin)
-            with connection.begin():
-                return do(connection)
+            try:
+                with connection.begin():
+                    return do(connection)
+            except (DBAPIError, sqlite3.OperationalError) as error:
+                if NOT_UTF8 not in str(error):
+                    raise
+            return _with_any_text(connection, do)
 
     def _close(self) -> None:
         self._threads.shutdown(wait=True)
@@ -133,10 +131,23 @@ class SqliteDatabase:
         except DBAPIError as error:
             code = getattr(error.orig, "sqlite_errorname", "")
             meaning = next((text for name, text in MEANINGS.items() if code.startswith(name)), None)
+            if str(error.orig).startswith(("no such table", "no such column")):
+                meaning = f"is damaged: a part of it is missing; {CHECK_HINT}"
             if meaning is None:
                 raise
-            kind = Unreachable if code.startswith(LATER) else ConfigInvalid
+            kind = Unreachable if code.startswith(LATER) else StorageFault
             raise kind(f"{self.path} {meaning} ({error.orig})") from error
+
+
+def _with_any_text(connection: Connection, do: Callable[[Connection], T]) -> T:
+    """Once more, with text that is not UTF-8 shown with escapes: one damaged row must not hide those beside it."""
+    raw: Any = connection.connection.dbapi_connection
+    raw.text_factory = lambda text: text.decode("utf-8", "backslashreplace")
+    try:
+        with connection.begin():
+            return do(connection)
+    finally:
+        raw.text_factory = str
 
 
 def set_up_file(connection: Connection) -> None:
@@ -159,18 +170,27 @@ def check_file(path: Path) -> None:
         raise ConfigInvalid(f"{path} cannot be read: it is not a file")
 
 
-def make_folder(path: Path) -> None:
+def _make_file(path: Path) -> None:
+    """The file and its folder, where they are missing; a file that is there is checked. SQLite gives its own files
+    beside the database the mode of the database."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
     except OSError as error:
         raise ConfigInvalid(f"the folder {path.parent} cannot be made: {error.strerror}; {WRITABLE_HINT}") from error
+    if path.exists():
+        check_file(path)
+    with suppress(OSError):  # SQLite itself says best why it cannot be made
+        make_private_file(path)
+    for end in ("-wal", "-shm"):
+        tighten_mode(path.with_name(path.name + end))
 
 
-def _reading_mode(path: Path) -> str:
+def _reading_mode(path: Path) -> dict[str, str]:
     """A WAL database needs files beside it even to be read. Where none can be created, no process can write it
-    either, and it can be read as it is, unless a writer left such files behind."""
+    either, and it can be read as it is, unless a writer left such files behind. Elsewhere it is opened for writing,
+    which is then forbidden, so that SQLite removes its own files on closing."""
     left = path.with_name(path.name + "-wal")
-    return "ro" if os.access(path.parent, os.W_OK) or left.exists() else "immutable"
+    return {"mode": "rw"} if os.access(path.parent, os.W_OK) or left.exists() else {"immutable": "1"}
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

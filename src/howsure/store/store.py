@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import msgspec
+from msgspec import structs
 from sqlalchemy import Connection
 
 from howsure.errors import NotFound
@@ -21,37 +22,34 @@ from howsure.model.verdict import Verdict
 from howsure.store import results as result_queries
 from howsure.store import run_columns as column_queries
 from howsure.store import runs as run_queries
+from howsure.store import summaries as summary_queries
+from howsure.store.audit import AuditLog
 from howsure.store.browse import BrowseQueries
 from howsure.store.database import WAIT_SECONDS, Database
-from howsure.store.dataset_cases import DatasetCaseIndex
-from howsure.store.documents import DocumentStore
+from howsure.store.documents import DatasetCaseIndex, DocumentStore
+from howsure.store.erasure import UserErasure
 from howsure.store.keys import KeyStore
 from howsure.store.labels import LabelStore
 from howsure.store.leases import claim_lease, renew_lease
-from howsure.store.logs import AuditLog, IdempotencyLog
+from howsure.store.logs import IdempotencyLog, write_and_undo
 from howsure.store.queue import ENDED_STATES, RunQueue, end_job
 from howsure.store.result_batches import ResultBatch, write_results
 from howsure.store.results import CostTotals, PartGrade, ResultGrades
+from howsure.store.retention import Retention
 from howsure.store.run_columns import (
     AttemptColumns,
     CasePreview,
+    ClusteredRate,
     GradeColumn,
-    PartOutcome,
     SharedCases,
-    read_case_previews,
-    read_shared_cases,
+    clustered_rates,
 )
-from howsure.store.runs import find_earlier
-from howsure.store.summaries import (
-    SummaryCounts,
-    count_run,
-    count_slices,
-    make_summary,
-    read_summary,
-    store_counts,
-    stored_counts,
-)
+from howsure.store.runs import RunQuery
+from howsure.store.schema import scores
+from howsure.store.sessions import SessionStore
+from howsure.store.summaries import SummaryCounts, make_summary, store_counts
 from howsure.store.upgrades import open_database
+from howsure.store.webhooks import WebhookStore, announce_end
 
 LIVE = (RunState.PENDING, RunState.RUNNING)
 
@@ -66,38 +64,18 @@ class Store:
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database
         self._clock = clock
-
-    @cached_property
-    def documents(self) -> DocumentStore:
-        return DocumentStore(self._database, self._clock)
-
-    @cached_property
-    def dataset_cases(self) -> DatasetCaseIndex:
-        return DatasetCaseIndex(self._database)
-
-    @cached_property
-    def queue(self) -> RunQueue:
-        return RunQueue(self._database, self._clock)
-
-    @cached_property
-    def keys(self) -> KeyStore:
-        return KeyStore(self._database, self._clock)
-
-    @cached_property
-    def answers(self) -> IdempotencyLog:
-        return IdempotencyLog(self._database, self._clock)
-
-    @cached_property
-    def audit(self) -> AuditLog:
-        return AuditLog(self._database)
-
-    @cached_property
-    def labels(self) -> LabelStore:
-        return LabelStore(self._database)
-
-    @cached_property
-    def browse(self) -> BrowseQueries:
-        return BrowseQueries(self._database, self._clock)
+        self.documents = DocumentStore(database, clock)
+        self.dataset_cases = DatasetCaseIndex(database, clock)
+        self.queue = RunQueue(database, clock)
+        self.keys = KeyStore(database, clock)
+        self.sessions = SessionStore(database, clock)
+        self.answers = IdempotencyLog(database, clock)
+        self.audit = AuditLog(database, clock)
+        self.retention = Retention(database, clock)
+        self.erasure = UserErasure(database, clock)
+        self.labels = LabelStore(database, clock)
+        self.browse = BrowseQueries(database, clock)
+        self.webhooks = WebhookStore(database, clock)
 
     @classmethod
     async def open(
@@ -107,10 +85,12 @@ class Store:
         read_only: bool = False,
         clock: Callable[[], datetime] = utc_now,
         wait: float = WAIT_SECONDS,
+        integrity_key: str = "",
     ) -> Self:
         """The store at a path, a `sqlite:///` or a `postgresql://` address. It is created where there is
-        none, and upgraded where it is older, unless it is only read."""
-        return cls(await open_database(location, read_only=read_only, wait=wait), clock)
+        none, and upgraded where it is older, unless it is only read. With an `integrity_key` its checksums can be made
+        and checked with this key alone."""
+        return cls(await open_database(location, read_only=read_only, wait=wait, integrity_key=integrity_key), clock)
 
     async def __aenter__(self) -> Self:
         return self
@@ -120,6 +100,10 @@ class Store:
 
     async def close(self) -> None:
         await self._database.close()
+
+    async def check_writable(self) -> None:
+        """Write something and take it back: an InputError says why nothing can be stored."""
+        await self._database.write(write_and_undo, self._clock())
 
     @property
     def path(self) -> Path | None:
@@ -134,6 +118,10 @@ class Store:
     async def create_run(self, run: Run) -> None:
         await self._database.write(run_queries.create_run, run)
 
+    async def complete_pins(self, run: Run, owner: str) -> None:
+        """Write the name, pins and total of a run whose results were being counted until now."""
+        await self._database.write(run_queries.complete_pins, run, owner)
+
     async def set_state(
         self,
         run_id: str,
@@ -147,6 +135,7 @@ class Store:
     ) -> None:
         """None leaves a field unchanged. A live run has no end and no error; a run that ends has no owner. With an
         `owner`, Conflict where the run has another one by now."""
+        clustered: list[ClusteredRate] = []
         times = {"started_at": started_at, "completed_at": completed_at, "error": error}
         changes: dict[str, Any] = {name: value for name, value in times.items() if value is not None}
         if spent is not None:
@@ -155,7 +144,13 @@ class Store:
             changes = {"heartbeat_at": self._clock(), "completed_at": None, "error": "", **changes}
         else:
             changes["owner"] = None
-        await self._database.write(_change, run_id, state, {"state": state.value, **changes}, owner)
+        # A run that is stopped must end at once.
+        ended = state in (RunState.COMPLETED, RunState.OUT_OF_BUDGET)
+        if ended and await self._database.read(run_queries.may_have_clusters, run_id):
+            clusters = await self._database.read(column_queries.read_clusters, run_id)
+            clustered = await asyncio.to_thread(clustered_rates, clusters) if clusters else []
+        changes["state"] = state.value
+        await self._database.write(_change, run_id, state, changes, owner, clustered, self._clock())
 
     async def run(self, run_id: str, within: AccessScope = EVERYWHERE) -> Run:
         return await self._database.read(run_queries.read_visible_run, run_id, within, self._clock())
@@ -171,12 +166,32 @@ class Store:
         before: str | None = None,
         agent_id: str | None = None,
         states: Sequence[RunState] = (),
+        ids: Sequence[str] | None = None,
         within: AccessScope = EVERYWHERE,
+        matches: Callable[[Run], bool] | None = None,
     ) -> list[Run]:
-        """Newest first; `before` is the `next_cursor` of the last run already seen."""
-        states = tuple(states)
-        query = run_queries.RunQuery(limit=limit, before=before, agent_id=agent_id, states=states, within=within)
+        """Newest first; `before` is the `next_cursor` of the last run already seen, `ids` are the only ones to list.
+        `matches` says what no column does."""
+        query = RunQuery(
+            limit=limit, before=before, agent_id=agent_id, states=states, ids=ids, within=within, matches=matches
+        )
         return await self._database.read(run_queries.list_runs, query, self._clock())
+
+    async def spending(self, organization_id: str, since: datetime, apart_from: str = "") -> tuple[float, int]:
+        """Dollars and tokens that the runs of an organisation have spent, of those made `since` then."""
+        return await self._database.read(run_queries.read_spending, organization_id, since, apart_from)
+
+    async def edit_run(self, run_id: str, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
+        """Give a run another name, or other tags; None leaves them."""
+        await self._database.write(run_queries.edit_run, run_id, name, tags)
+
+    async def add_note(self, run_id: str, note: str) -> None:
+        """Add a sentence to what a reader of the run must know."""
+        await self._database.write(run_queries.add_note, run_id, note)
+
+    async def change_pins(self, run_id: str, **changes: Any) -> None:
+        """Write down what came to be known of a run after it was planned."""
+        await self._database.write(run_queries.change_pins, run_id, lambda pins: structs.replace(pins, **changes))
 
     async def delete_run(self, run_id: str) -> None:
         await self._database.write(run_queries.delete_run, run_id)
@@ -194,7 +209,8 @@ class Store:
         """Store results with their cases and scores: all of them, or none. Saving one again replaces it. With an
         `owner`, Conflict where the run has another one by now."""
         if results:
-            await self._database.write(write_results, run_id, ResultBatch(run_id, results), self._clock(), owner)
+            batch = ResultBatch(run_id, results, self._database.integrity_key)
+            await self._database.write(write_results, run_id, batch, self._clock(), owner)
 
     async def finished_positions(self, run_id: str, near: tuple[int, int] | None = None) -> set[int]:
         """The positions that have a result; `near`: only between these two, both included."""
@@ -202,6 +218,10 @@ class Store:
 
     async def positions(self, run_id: str, verdict: Verdict) -> list[int]:
         return await self._database.read(result_queries.positions, run_id, verdict)
+
+    async def flagged_positions(self, run_id: str, kind: str) -> set[int]:
+        """The positions of the results with a flag of this kind."""
+        return set(await self._database.read(result_queries.flagged_positions, run_id, kind))
 
     async def results(
         self,
@@ -218,15 +238,24 @@ class Store:
         page = result_queries.page(run_id, after=after, limit=limit, filters=filters)
         return await self._database.read(result_queries.load, page)
 
+    async def number_of_results(
+        self, run_id: str, *, verdict: Verdict | None = None, candidate: str | None = None
+    ) -> int:
+        """How many results there are by now."""
+        filters = {"verdict": verdict and verdict.value, "candidate": candidate}
+        return await self._database.read(result_queries.number_of, run_id, filters)
+
     async def result(self, run_id: str, key: str, *, candidate: str | None = None, repeat: int | None = None) -> Result:
         """One result, by its id or by its case's."""
         filters = {"candidate": candidate, "repeat": repeat}
         return await self._database.read(result_queries.one, run_id, key, filters)
 
-    async def iterate(self, run_id: str, *, verdict: Verdict | None = None, batch: int = 500) -> AsyncIterator[Result]:
+    async def iterate(
+        self, run_id: str, *, verdict: Verdict | None = None, candidate: str | None = None, batch: int = 500
+    ) -> AsyncIterator[Result]:
         """Every result in order, a page at a time, so memory does not grow with the run."""
         after: int | None = None
-        while page := await self.results(run_id, after=after, limit=batch, verdict=verdict):
+        while page := await self.results(run_id, after=after, limit=batch, verdict=verdict, candidate=candidate):
             for result in page:
                 yield result
             after = page[-1].position
@@ -240,11 +269,11 @@ class Store:
             after = page[-1][0]
 
     async def summary(self, run_id: str) -> Summary:
-        return await self._database.read(read_summary, run_id, self._clock())
+        return await self._database.read(summary_queries.read_summary, run_id, self._clock())
 
     async def slices(self, run: Run, label: str) -> tuple[SliceCounts, ...]:
         """The verdicts by the values of one label, or by `tag` or `file`."""
-        return (await self._database.read(count_slices, run.id, run.pins, label)).slices
+        return (await self._database.read(summary_queries.count_slices, run.id, run.pins, label)).slices
 
     async def summaries(self, runs: Sequence[Run]) -> list[Summary]:
         """The summaries of several runs, in their order; stored counts are read in one statement."""
@@ -253,11 +282,11 @@ class Store:
 
     async def stored_counts(self, run_ids: Sequence[str]) -> dict[str, SummaryCounts]:
         """The counts that were stored when these runs ended; live runs are left out."""
-        return await self._database.read(stored_counts, run_ids)
+        return await self._database.read(summary_queries.stored_counts, run_ids)
 
     async def count(self, run_id: str) -> SummaryCounts:
         """The counts of now, over every result."""
-        return await self._database.read(count_run, run_id)
+        return await self._database.read(summary_queries.count_run, run_id)
 
     async def results_by_id(self, result_ids: Sequence[str]) -> list[tuple[str, Result]]:
         """Results of any run, each with the id of its run; those that do not exist are left out."""
@@ -275,15 +304,19 @@ class Store:
 
     async def shared_cases(self, run_id: str, other_id: str) -> SharedCases:
         """The same for the cases that another run has too, with tags and labels; the other cases are only counted."""
-        return await self._database.read(read_shared_cases, run_id, other_id)
+        return await self._database.read(column_queries.read_shared_cases, run_id, other_id)
 
     async def case_previews(self, run_id: str) -> list[CasePreview]:
         """The tags and labels of every case of a run."""
-        return await self._database.read(read_case_previews, run_id)
+        return await self._database.read(column_queries.read_case_previews, run_id)
 
-    async def part_outcomes(self, run_id: str, positions: Sequence[int]) -> list[PartOutcome]:
+    async def scenario_clusters(self, run: Run) -> dict[str, str]:
+        """The scenario of each case, where cases of one scenario are alike."""
+        return await self._database.read(column_queries.scenario_clusters, run.id, run.pins)
+
+    async def part_outcomes(self, run_id: str, positions: Sequence[int]) -> list[PartGrade]:
         """The outcomes of the criteria and rules of some results."""
-        return await self._database.read(column_queries.part_outcomes, run_id, positions)
+        return await self._database.read(result_queries.part_grades_at, run_id, positions)
 
     async def changed_cases(self, first: str, second: str) -> list[tuple[Case, Case]]:
         """The cases with the same id in two runs whose input or expectations differ."""
@@ -299,16 +332,25 @@ class Store:
 
     async def part_grades(self, run_id: str, ids: Sequence[str]) -> list[PartGrade]:
         """The outcomes of these rules or criteria in every result."""
-        return await self._database.read(result_queries.read_part_grades, run_id, ids)
+        return await self._database.read(result_queries.read_part_grades, run_id, scores.c.part_id.in_(ids))
 
     async def earlier_run(self, text: str, run: Run) -> Run:
         """The earlier run that an id, a name, `latest` or an agent's id stands for."""
-        return await self._database.read(find_earlier, text, run, self._clock())
+        return await self._database.read(run_queries.find_earlier, text, run, self._clock())
 
 
-def _change(connection: Connection, run_id: str, state: RunState, changes: dict[str, Any], owner: str) -> None:
+def _change(
+    connection: Connection,
+    run_id: str,
+    state: RunState,
+    changes: dict[str, Any],
+    owner: str,
+    clustered: Sequence[ClusteredRate],
+    now: datetime,
+) -> None:
+    announce_end(connection, run_id, state, now)
     run_queries.change_run(connection, run_id, changes, owner)
     if state not in LIVE:
-        store_counts(connection, run_id)
+        store_counts(connection, run_id, clustered)
     if state.value in ENDED_STATES:
         end_job(connection, run_id)

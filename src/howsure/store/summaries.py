@@ -1,30 +1,33 @@
-"""The counts of a run and the Summary made of them. The database counts over indexed columns alone, without reading a
-body; the counts of a run that has ended are stored with it."""
+"""The counts of a run and the Summary made of them. The database counts over indexed columns alone, and reads no body
+but those of cases that got no grade; the counts of a run that has ended are stored with it."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 from msgspec.structs import replace
 from sqlalchemy import Connection, Select, func, select, update
 
 from howsure.errors import NotFound
+from howsure.model.case import World
 from howsure.model.run import Counts, Pins, Run, RunState
-from howsure.model.score import Direction, Scale, UnscoredReason
-from howsure.model.summary import GraderSummary, SliceCounts, Summary, Tally
+from howsure.model.score import Direction, Interval, Scale, UnscoredReason
+from howsure.model.summary import AnswerTotals, GraderSummary, SliceCounts, Summary, Tally
 from howsure.model.verdict import Verdict
 from howsure.store.codecs import decode_pins, decode_tags
-from howsure.store.database import read_tuples
-from howsure.store.results import read_faces
-from howsure.store.run_columns import RULES
-from howsure.store.runs import count_verdicts, read_run
-from howsure.store.schema import results, runs, scores
+from howsure.store.database import chunks, read_tuples
+from howsure.store.results import read_faces, stored_verdict, sum_costs
+from howsure.store.run_columns import RULES, ClusteredRate
+from howsure.store.runs import count_verdicts, read_run, seal_run
+from howsure.store.schema import cases, results, runs, scores
 
 TAG, FILE, CANDIDATE = "tag", "file", "candidate"
 MAX_VALUES = 20
@@ -53,14 +56,14 @@ def count_slices(connection: Connection, run_id: str, pins: Pins, only: str = ""
     columns = (results.c.position, results.c.case_id, results.c.candidate, results.c.verdict)
     attempts = read_tuples(connection, select(*columns).where(results.c.run_id == run_id))
     alike = Counter(
-        (marks[faces[case]], pins.dataset_name(position) if by_file else "", candidate, verdict)
+        (marks.get(faces.get(case, b""), ()), pins.dataset_name(position) if by_file else "", candidate, verdict)
         for position, case, candidate, verdict in attempts
     )
     verdicts: dict[tuple[Mark, str], Counter[Verdict]] = defaultdict(Counter)
     for (own_marks, file, candidate, verdict), number in alike.items():
         more = ((FILE, file),) if file else ((CANDIDATE, candidate),) if only == CANDIDATE else ()
         for mark in (*own_marks, *more):
-            verdicts[mark, candidate][Verdict(verdict)] += number
+            verdicts[mark, candidate][stored_verdict(verdict)] += number
     slices = (
         SliceCounts(label=mark[0], value=mark[1], candidate=name, counts=count_verdicts(own.total(), own))
         for (mark, name), own in sorted(verdicts.items())
@@ -151,26 +154,17 @@ def verdicts_query(run_id: str) -> Select[Any]:
     return statement.where(results.c.run_id == run_id).group_by(verdict)
 
 
-def candidate_verdicts_query(run_id: str) -> Select[Any]:
-    """In no index's order: SQLite holds a line for every result meanwhile."""
-    alike = (results.c.candidate, results.c.verdict)
-    return select(*alike, func.count()).where(results.c.run_id == run_id).group_by(*alike)
-
-
 def faults_query(run_id: str) -> Select[Any]:
     blamed = (results.c.run_id == run_id, results.c.fault.is_not(None))
     return select(results.c.fault, func.count()).where(*blamed).group_by(results.c.fault).order_by(results.c.fault)
 
 
-def flags_query(run_id: str) -> Select[Any]:
-    flagged = (results.c.run_id == run_id, results.c.flags.is_not(None))
-    return select(results.c.flags, func.count()).where(*flagged).group_by(results.c.flags)
-
-
 def count_flags(connection: Connection, run_id: str) -> dict[str, int]:
     """How many results have each kind of flag."""
+    flagged = (results.c.run_id == run_id, results.c.flags.is_not(None))
+    alike = select(results.c.flags, func.count()).where(*flagged).group_by(results.c.flags)
     number: Counter[str] = Counter()
-    for kinds, count in connection.execute(flags_query(run_id)):
+    for kinds, count in connection.execute(alike):
         number.update(dict.fromkeys(kinds.split(), count))
     return dict(sorted(number.items()))
 
@@ -191,19 +185,49 @@ MAX_FAILURES = 60
 """How many kinds of failure are stored; pages show the most frequent."""
 
 
-def failures_query(run_id: str) -> Select[Any]:
-    alike = (scores.c.name, scores.c.part_id, scores.c.outcome)
-    number, place = func.count(), scores.c.position
-    bad = scores.c.outcome.in_(("failed", UnscoredReason.ERROR.value))
-    statement = select(*alike, number, func.min(place), func.max(place)).where(scores.c.run_id == run_id, bad)
-    return statement.group_by(*alike).order_by(number.desc(), *alike).limit(MAX_FAILURES)
-
-
 def count_failures(connection: Connection, run_id: str) -> list[FailureCount]:
-    return [
-        FailureCount(name=name, part_id=part, outcome=outcome, number=number, first=first, last=last)
-        for name, part, outcome, number, first, last in connection.execute(failures_query(run_id))
-    ]
+    alike = (scores.c.name, scores.c.part_id, scores.c.outcome)
+    number, place = func.count().label("number"), scores.c.position
+    bad = scores.c.outcome.in_(("failed", UnscoredReason.ERROR.value))
+    counted = select(*alike, number, func.min(place).label("first"), func.max(place).label("last"))
+    groups = counted.where(scores.c.run_id == run_id, bad).group_by(*alike)
+    most_frequent = groups.order_by(number.desc(), *alike).limit(MAX_FAILURES)
+    return [FailureCount(**row._mapping) for row in connection.execute(most_frequent)]
+
+
+class _CaseExpectation(Struct, frozen=True):
+    kind: str
+    criteria: tuple[Raw, ...] = ()
+
+
+class _CaseCriteria(Struct, frozen=True):
+    world: str = ""
+    expectations: tuple[_CaseExpectation, ...] = ()
+
+
+_case_criteria = msgspec.json.Decoder(_CaseCriteria).decode
+MET = "criteria"
+
+
+def count_unjudged(connection: Connection, run_id: str) -> int:
+    """The criteria of test set items that got no grade, because the answer broke or was never asked for. Results list
+    them as errors, so a run counts them as such."""
+    judged = select(scores.c.position).where(
+        scores.c.run_id == run_id, scores.c.position == results.c.position, scores.c.name == MET
+    )
+    missing = select(results.c.case_id, func.count()).where(
+        results.c.run_id == run_id, results.c.verdict.in_(("errored", "skipped")), ~judged.exists()
+    )
+    numbers = {str(case_id): int(count) for case_id, count in connection.execute(missing.group_by(results.c.case_id))}
+    unjudged = 0
+    for some in chunks(list(numbers)):
+        bodies = select(cases.c.case_id, cases.c.body).where(cases.c.run_id == run_id, cases.c.case_id.in_(some))
+        for case_id, body in connection.execute(bodies):
+            with suppress(msgspec.DecodeError, UnicodeDecodeError):  # one that is damaged has no criteria
+                case = _case_criteria(body)
+                own = [each for each in case.expectations if each.kind == MET and case.world == World.TEST_SET]
+                unjudged += numbers[case_id] * sum(len(each.criteria) for each in own)
+    return unjudged
 
 
 class SummaryCounts(Struct, frozen=True):
@@ -217,6 +241,15 @@ class SummaryCounts(Struct, frozen=True):
     rules: dict[str, dict[str, int]] | None = None
     flags: dict[str, int] = field(default_factory=dict)
     by_label: RunSlices | None = None
+    answers: AnswerTotals | None = None
+    """What the answers cost; counted when a run ends, as are the intervals of clusters."""
+    clustered: list[ClusteredRate] = field(default_factory=list)
+    unjudged: int = 0
+    """Criteria that got no grade."""
+
+    def interval(self, candidate: str | None = None, grader: str | None = None) -> Interval | UnsetType:
+        known = (each.interval for each in self.clustered if (each.candidate, each.grader) == (candidate, grader))
+        return next(known, UNSET)
 
 
 def count_run(connection: Connection, run_id: str) -> SummaryCounts:
@@ -225,19 +258,23 @@ def count_run(connection: Connection, run_id: str) -> SummaryCounts:
     blamed = {str(party): int(number) for party, number in connection.execute(faults_query(run_id))}
     ruled = any(group.name == RULES and group.scope is not None for group in groups)
     failed, rated = count_failures(connection, run_id), count_rules(connection, run_id) if ruled else {}
-    flags = count_flags(connection, run_id)
-    return SummaryCounts(_numbers_of(connection, run_id), groups, blamed, failed, rated, flags)
+    flags, unjudged = count_flags(connection, run_id), count_unjudged(connection, run_id)
+    return SummaryCounts(_numbers_of(connection, run_id), groups, blamed, failed, rated, flags, unjudged=unjudged)
 
 
 def _numbers_of(connection: Connection, run_id: str) -> dict[str, dict[Verdict, int]]:
     groups = connection.execute(verdicts_query(run_id)).all()
     if any(first != last for _, _, first, last in groups):
-        rows = [tuple(row) for row in connection.execute(candidate_verdicts_query(run_id))]
+        # In no index's order: SQLite holds a line for every result meanwhile.
+        alike = (results.c.candidate, results.c.verdict)
+        counted = select(*alike, func.count()).where(results.c.run_id == run_id).group_by(*alike)
+        rows = [tuple(row) for row in connection.execute(counted)]
     else:
         rows = [(candidate, verdict, number) for verdict, number, candidate, _ in groups]
     numbers: dict[str, dict[Verdict, int]] = {}
     for candidate, verdict, number in rows:
-        numbers.setdefault(candidate, {})[Verdict(verdict)] = number
+        own = numbers.setdefault(candidate, {})
+        own[stored_verdict(verdict)] = own.get(stored_verdict(verdict), 0) + number
     return numbers
 
 
@@ -251,25 +288,29 @@ def count_rules(connection: Connection, run_id: str) -> dict[str, dict[str, int]
     return outcomes
 
 
-def store_counts(connection: Connection, run_id: str) -> None:
-    """Count a run that has ended and store the counts: it is read more often than it changes."""
-    counts = count_run(connection, run_id)
+def store_counts(connection: Connection, run_id: str, clustered: Sequence[ClusteredRate] = ()) -> None:
+    """Count a run that has ended and store the counts: it is read more often than it changes. The rates of clusters
+    were computed before: that takes longer than a transaction may."""
+    counts = replace(count_run(connection, run_id), clustered=list(clustered))
     with suppress(msgspec.DecodeError):  # of a run that cannot be read, what can be counted is
         pins = decode_pins(*connection.execute(select(runs.c.format, runs.c.body).where(runs.c.id == run_id)).one())
         counts = replace(counts, by_label=count_slices(connection, run_id, pins))
+    counts = replace(counts, answers=sum_costs(connection, run_id))
     connection.execute(update(runs).where(runs.c.id == run_id).values(groups=msgspec.json.encode(counts)))
+    seal_run(connection, run_id)
 
 
 def stored_counts(connection: Connection, run_ids: Sequence[str]) -> dict[str, SummaryCounts]:
     statement = select(runs.c.id, runs.c.groups).where(runs.c.id.in_(run_ids), runs.c.groups.is_not(None))
-    return {run_id: _decode_counts(counts) for run_id, counts in connection.execute(statement)}
+    found: dict[str, SummaryCounts] = {}
+    for run_id, counts in connection.execute(statement):
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):  # what is damaged is counted again
+            found[run_id] = _decode_counts(counts)
+    return found
 
 
 _decode_counts = msgspec.json.Decoder(SummaryCounts).decode
 
-
-Numbers = Mapping[str, Mapping[Verdict, int]]
-"""How many results of each verdict, by candidate."""
 
 CRITERIA = ("criteria", "weighted_criteria")
 GENERAL = "general"
@@ -284,43 +325,49 @@ def read_summary(connection: Connection, run_id: str, now: datetime) -> Summary:
 
 
 def make_summary(run: Run, counts: SummaryCounts) -> Summary:
-    summary = summary_of(run, counts.numbers, counts.groups)
+    """Pure: the summary that follows from what was counted."""
+    by_grader = attrgetter("candidate", "name")
+    whole = sorted((group for group in counts.groups if group.scope is None), key=by_grader)
+    rules = sorted((group for group in counts.groups if _is_rule(group)), key=_component)
     known = counts.by_label or RunSlices((), ())
-    return replace(summary, faults=counts.faults, flags=counts.flags, slices=known.slices, labels=known.labels)
+    return replace(
+        brief_summary(run, counts),
+        candidates={
+            name: replace(own, pass_rate_interval=counts.interval(name))
+            for name, own in _candidates(run, counts.numbers).items()
+        },
+        graders=tuple(
+            replace(_grader(list(alike)), pass_rate_interval=counts.interval(*key))
+            for key, alike in groupby(whole, by_grader)
+        ),
+        components={scope: _tally(list(alike)) for scope, alike in groupby(rules, _component)},
+        faults=counts.faults,
+        flags=counts.flags,
+        slices=known.slices,
+        labels=known.labels,
+    )
 
 
 def brief_summary(run: Run, counts: SummaryCounts) -> Summary:
     """With criteria and rules, without candidates, graders and components: what a list of runs needs."""
-    parts = [group for group in counts.groups if group.scope is not None]
-    return Summary(
-        run=run,
-        candidates={},
-        graders=(),
-        criteria=_tally([group for group in parts if group.name in CRITERIA]),
-        rules=_tally([group for group in parts if group.name == RULES]),
-    )
+    criteria = [group for group in counts.groups if group.scope is not None and group.name in CRITERIA]
+    rules = [group for group in counts.groups if _is_rule(group)]
+    run = replace(run, counts=replace(run.counts, pass_rate_interval=counts.interval()))
+    tally = _tally(criteria)
+    if counts.unjudged and run.pins.request.may_have(MET):
+        tally = replace(tally or Tally(), errored=(tally or Tally()).errored + counts.unjudged)
+    return Summary(run=run, candidates={}, graders=(), criteria=tally, rules=_tally(rules), answers=counts.answers)
 
 
-def summary_of(run: Run, numbers: Numbers, groups: Sequence[ScoreGroup]) -> Summary:
-    """Pure: the summary that follows from verdict numbers by candidate and from groups of scores."""
-    whole = sorted((group for group in groups if group.scope is None), key=lambda group: (group.candidate, group.name))
-    parts = [group for group in groups if group.scope is not None]
-    rules = [group for group in parts if group.name == RULES]
-    return Summary(
-        run=run,
-        candidates=_candidates(run, numbers),
-        graders=tuple(_grader(alike) for alike in _split(whole, lambda group: (group.candidate, group.name)).values()),
-        criteria=_tally([group for group in parts if group.name in CRITERIA]),
-        rules=_tally(rules),
-        components={
-            scope: counted
-            for (scope,), alike in sorted(_split(rules, lambda group: (group.scope or GENERAL,)).items())
-            if (counted := _tally(alike))
-        },
-    )
+def _is_rule(group: ScoreGroup) -> bool:
+    return group.scope is not None and group.name == RULES
 
 
-def _candidates(run: Run, numbers: Numbers) -> dict[str, Counts]:
+def _component(group: ScoreGroup) -> str:
+    return group.scope or GENERAL
+
+
+def _candidates(run: Run, numbers: Mapping[str, Mapping[Verdict, int]]) -> dict[str, Counts]:
     """In the order of what is certain. A run tries every case with every candidate, so its total is shared equally
     among them."""
     share, rest = divmod(run.counts.total, len(run.pins.request.candidates) or 1)
@@ -383,12 +430,3 @@ def _numbers(groups: Iterable[ScoreGroup]) -> dict[str, int]:
     for group in groups:
         count[group.outcome] += group.number
     return count
-
-
-def _split(
-    groups: Iterable[ScoreGroup], key: Callable[[ScoreGroup], tuple[str, ...]]
-) -> dict[tuple[str, ...], list[ScoreGroup]]:
-    split: dict[tuple[str, ...], list[ScoreGroup]] = defaultdict(list)
-    for group in groups:
-        split[key(group)].append(group)
-    return split

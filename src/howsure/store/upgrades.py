@@ -81,41 +81,31 @@ def run_migrations(connection: Connection, migrations: Path = MIGRATIONS) -> Non
 DRIVER = ("asyncpg", "greenlet")
 
 
-async def open_database(location: str | Path, *, read_only: bool, wait: float) -> Database:
-    database = connect(location, read_only=read_only, wait=wait)
+async def open_database(location: str | Path, *, read_only: bool, wait: float, integrity_key: str = "") -> Database:
+    database = connect(location, read_only=read_only, wait=wait, integrity_key=integrity_key)
     async with AsyncExitStack() as undone:
         undone.push_async_callback(database.close)
-        await (_inspect(database) if read_only else _prepare(database))
+        await (_inspect(database) if read_only else prepare(database))
         undone.pop_all()
     database.opened()
     return database
 
 
-async def upgrade_database(location: str | Path, *, wait: float) -> tuple[str, str | None, str]:
-    """Where it is, its schema before, None where there was nothing, and its schema now."""
-    database = connect(location, read_only=False, wait=wait)
-    try:
-        before = await database.read(read_revision, database.where)
-        await _prepare(database)
-        return database.where, before, await database.read(read_revision, database.where) or ""
-    finally:
-        await database.close()
-
-
-def connect(location: str | Path, *, read_only: bool, wait: float) -> Database:
+def connect(location: str | Path, *, read_only: bool, wait: float, integrity_key: str = "") -> Database:
     """The database at a location, whatever its schema."""
     address = parse_address(location)
     if not isinstance(address, PostgresAddress):
-        return SqliteDatabase.at(address, read_only=read_only, wait=wait)
+        return SqliteDatabase.at(address, read_only=read_only, wait=wait, integrity_key=integrity_key)
     # The driver is an extra, and loaded only for those who have a PostgreSQL.
     if missing := [name for name in DRIVER if find_spec(name) is None]:
         raise ConfigInvalid(f"{address.where}: PostgreSQL needs {' and '.join(missing)}: pip install 'howsure[server]'")
     postgres = import_module("howsure.store.postgres").PostgresDatabase
-    opened: Database = postgres.at(address, read_only=read_only, wait=wait)
+    opened: Database = postgres.at(address, read_only=read_only, wait=wait, integrity_key=integrity_key)
     return opened
 
 
-async def _prepare(database: Database) -> None:
+async def prepare(database: Database) -> None:
+    """Create the schema where there is none, and upgrade an older one."""
     if database.path is None:
         await database.read(check_server, database.where)
     found = await database.read(read_revision, database.where)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import isfinite
+from math import inf
 from typing import Any
 
 from msgspec.structs import replace
@@ -228,9 +228,7 @@ class _MessageReader:
         role = fields.text("role", "type").lower() or "assistant"
         content = fields.first("content", "text", "parts")
         if role in RESULTS:
-            self._result(
-                fields.text("tool_call_id", *ID), fields.text("name", "tool_name"), _parse_result(content), fields
-            )
+            self._result(fields.text("tool_call_id", *ID), fields.text("name", "tool_name"), content, fields)
             return
         if role not in ROLES:
             known = ", ".join((*ROLES, *RESULTS))
@@ -251,12 +249,11 @@ class _MessageReader:
             agent = fields.text("agent", "agent_name", "name", "sender") if role is Role.ASSISTANT else ""
             self._entries.append((Message(role=role, content=text, agent=agent), calls))
         for part in results:
-            self._result(part.text(*ID), part.text("name"), _parse_result(part.first("content")), part)
+            self._result(part.text(*ID), part.text("name"), part.first("content"), part)
 
     def _result(self, id: str, name: str, content: Any, fields: AnswerFields) -> None:
-        failed = fields.first("failed", "is_error")
-        failed = True if fields.text("status").lower() == "error" else failed
-        result = result_of(content, failed)
+        failed = True if fields.text("status").lower() == "error" else fields.first(*FAILED)
+        result = result_of(_parse_result(content), failed)
         for _, calls in reversed(self._entries):
             for place, call in enumerate(calls):
                 if call.result is None and (call.id == id if id and call.id else call.name == name or not name):
@@ -357,6 +354,6 @@ def _amount(fields: AnswerFields, where: str, names: tuple[str, ...], expected: 
     if value is None:
         return None
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
-    if not (isfinite(number) and number >= 0) or (expected != "an amount" and int(number) != number):
+    if not 0 <= number < inf or (expected != "an amount" and int(number) != number):
         raise UnreadableAnswer(f"`{where}.{names[0]}`: expected {expected} from 0, found {describe_value(value)}")
     return number

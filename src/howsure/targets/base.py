@@ -1,5 +1,4 @@
-"""The contract of a target, of a kind of target that makes them from settings, and what a target may offer beyond
-it."""
+"""The contract of a target, of a kind of target, and what a target may offer beyond it."""
 
 from __future__ import annotations
 
@@ -36,11 +35,12 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """What a conversation leaves. `steps`: who took part in which order, where the messages do not show it."""
+    """What is left. `steps`: who took part, where messages do not tell; `artifacts`: saved files, their versions."""
 
     state: dict[str, Any] | None = None
     spans: tuple[Span, ...] | None = None
     steps: tuple[Step, ...] = ()
+    artifacts: dict[str, int] = field(default_factory=dict)
 
 
 class Session(Protocol):
@@ -52,10 +52,11 @@ class Session(Protocol):
 
 
 class FinishedSession(Struct, frozen=True):
-    """A conversation that has already taken place, in place of a session. `failure`: how it broke."""
+    """A conversation that has already taken place, in place of a session. `failure`: how it broke; `kind`: as what."""
 
     transcript: Transcript
     failure: str = ""
+    kind: str = ""
 
 
 class Target(Protocol):

@@ -45,6 +45,8 @@ def _module(place: str, folder: Path) -> ModuleType:
 def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise ConfigInvalid(f"{path}: no such file")
+    if (package := _package_of(path)) is not None:
+        return package
     name = f"howsure_loaded_{path.stem}_{abs(hash(path)):x}"
     if name in sys.modules:
         return sys.modules[name]
@@ -60,6 +62,27 @@ def _from_file(path: Path) -> ModuleType:
         del sys.modules[name]
         raise ConfigInvalid(f"cannot load {error}") from error
     return module
+
+
+def _package_of(path: Path) -> ModuleType | None:
+    """A file of a package, imported under its full name so that it may import its neighbours relatively. None: the
+    file is of no package, or there is another package of that name: an imported one, or one of Python's own."""
+    folders = [path.parent]
+    while (folders[-1] / "__init__.py").is_file() and folders[-1] != folders[-1].parent:
+        folders.append(folders[-1].parent)
+    top = folders[-2].name if len(folders) > 1 else ""
+    known = sys.modules.get(top)
+    if (
+        not top.isidentifier()
+        or top in sys.stdlib_module_names
+        or (known is not None and str(folders[-2]) not in getattr(known, "__path__", ()))
+    ):
+        return None
+    parts = [folder.name for folder in reversed(folders[:-1])]
+    name = ".".join([*parts, *([] if path.stem == "__init__" else [path.stem])])
+    if name.replace(".", "_").isidentifier():
+        return _module(name, folders[-1])
+    return None
 
 
 def _importable(folder: Path) -> None:

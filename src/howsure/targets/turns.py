@@ -15,7 +15,7 @@ from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Usage
 from howsure.targets.base import Reply
 from howsure.traces.names import OUTPUTS
 from howsure.traces.read import says_error
-from howsure.traces.usage import read_usage
+from howsure.traces.usage import read_usage, settle_counts
 from howsure.traces.values import UNREADABLE, TraceProblems, decode_value
 
 Outcome = TypeVar("Outcome")
@@ -39,8 +39,13 @@ class TurnBuilder:
         """Add an agent that took over the conversation, and may never say anything."""
         self._messages.append(Message(role=Role.ASSISTANT, agent=agent))
 
-    def add_result(self, call_id: str, name: str, result: ToolResult) -> None:
-        """Add a result. One for a call of an earlier turn is dropped."""
+    def add_result(self, call_id: Any, name: Any, returned: Any, failed: bool = False) -> None:
+        """Add what a tool returned. A result for a call of an earlier turn is dropped. Text that holds JSON, or a
+        printed Python value, counts as that value."""
+        call_id, name = str(call_id or ""), str(name or "")
+        value = decode_value(returned)
+        content = returned if value is UNREADABLE else value
+        result = ToolResult(content=content, failed=failed or says_error(content))
         for at, message in enumerate(self._messages):
             for nth, call in enumerate(message.tool_calls):
                 is_its_call = (call.id == call_id) if call_id and call.id else (call.name == name)
@@ -58,7 +63,7 @@ class TurnBuilder:
         for at, message in enumerate(self._messages):
             calls = (replace(call, result=self._results.get((at, nth))) for nth, call in enumerate(message.tool_calls))
             messages.append(replace(message, tool_calls=tuple(calls)) if message.tool_calls else message)
-        return Reply(messages=tuple(messages), usage=sum_usage(self._usages))
+        return Reply(messages=tuple(messages), usage=sum_usage(settle_counts(self._usages)))
 
 
 def sum_usage(usages: Iterable[Usage]) -> Usage:
@@ -86,19 +91,13 @@ def convert_usage(usage: Any) -> Usage | None:
     return read_usage({OUTPUTS[1]: {"usage": usage}}, "", TraceProblems()) if isinstance(usage, Mapping) else None
 
 
-def tool_arguments(given: Any) -> dict[str, Any]:
-    """The arguments of a call: an object, or the JSON text of one. Anything else is kept under `arguments`."""
+def tool_call(name: str, given: Any, call_id: Any) -> ToolCall:
+    """A call. Its arguments are an object, or the JSON text of one; anything else is kept under `arguments`."""
     value = decode_value(given)
-    if isinstance(value, Mapping):
-        return dict(value)
-    return {} if given in (None, "") else {"arguments": given}
-
-
-def tool_result(given: Any, failed: bool = False) -> ToolResult:
-    """The result of a tool. Text that holds JSON, or a printed Python value, counts as that value."""
-    value = decode_value(given)
-    content = given if value is UNREADABLE else value
-    return ToolResult(content=content, failed=failed or says_error(content))
+    arguments = {} if given in (None, "") else {"arguments": given}
+    return ToolCall(
+        name=name, arguments=dict(value) if isinstance(value, Mapping) else arguments, id=str(call_id or "")
+    )
 
 
 def content_text(content: Any) -> str:

@@ -13,7 +13,7 @@ from howsure.model.transcript import Span
 from howsure.traces import names
 from howsure.traces.spans import SpanKind, SpanTree, agent_name, in_time_order, tool_name
 from howsure.traces.trace import AgentRun, Invocation, LlmCall, ToolOutcome, ToolUse, Trace
-from howsure.traces.usage import gemini_counts, read_run_usage, read_usage
+from howsure.traces.usage import gemini_counts, read_run_usage, read_usage, settle_counts
 from howsure.traces.values import UNREADABLE, TraceProblems, decode_value, first_present, pick_value
 
 #: A call of a model inside one of these is a new call, not a repetition of the call around it.
@@ -31,7 +31,16 @@ def llm_calls(tree: SpanTree, problems: TraceProblems) -> list[LlmCall]:
         (inner.setdefault(around, []) if is_inside and around is not None else outermost).append(place)
     calls = [(place, call) for place in outermost for call in _resolve_call(tree, place, inner, problems)]
     calls += _calls_on_tool_spans(tree, problems)
-    return [call for _, call in sorted(calls, key=lambda pair: pair[0])]
+    return _settle_calls([call for _, call in sorted(calls, key=lambda pair: pair[0])])
+
+
+def _settle_calls(calls: list[LlmCall]) -> list[LlmCall]:
+    for model in {call.model for call in calls}:
+        own = [place for place, call in enumerate(calls) if call.model == model and call.usage is not None]
+        settled = settle_counts([usage for place in own if (usage := calls[place].usage)])
+        for place, usage in zip(own, settled, strict=True):
+            calls[place] = replace(calls[place], usage=usage)
+    return calls
 
 
 def _resolve_call(tree: SpanTree, place: int, inner: dict[int, list[int]], problems: TraceProblems) -> list[LlmCall]:
@@ -91,7 +100,9 @@ def _same_response(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
 def _read_call(tree: SpanTree, place: int, problems: TraceProblems) -> LlmCall:
     span = _decode_outputs(tree.spans[place])
     agent = tree.nearest(place, SpanKind.AGENT)
-    tools = [tree.spans[inside] for inside in tree.below(place) if tree.kinds[inside] is SpanKind.TOOL]
+    # Beside the call, too: where a model does not say why it stopped, ADK ends its span after the tools have run.
+    inside = [*tree.below(place), *(other for other in tree.beside(place) if _begins_within(tree.spans[other], span))]
+    tools = [tree.spans[other] for other in sorted(inside) if tree.kinds[other] is SpanKind.TOOL]
     return LlmCall(
         model=_read_model(span),
         usage=read_usage(span.attributes, tree.title(place), problems),
@@ -104,6 +115,11 @@ def _read_call(tree: SpanTree, place: int, problems: TraceProblems) -> LlmCall:
         answered_ns=min((tool.start_ns for tool in tools if tool.start_ns is not None), default=span.end_ns),
         grounding_chunks=_count_grounding(span.attributes),
     )
+
+
+def _begins_within(other: Span, span: Span) -> bool:
+    times = (span.start_ns, other.start_ns, span.end_ns)
+    return None not in times and (span.start_ns or 0) <= (other.start_ns or 0) < (span.end_ns or 0)
 
 
 def _decode_outputs(span: Span) -> Span:

@@ -37,6 +37,7 @@ OPERATIONS = {
     "generate_content": SpanKind.LLM,
     "execute_tool": SpanKind.TOOL,
     "invoke_agent": SpanKind.AGENT,
+    "invoke_workflow": SpanKind.INVOCATION,
     # Creating an agent is not running it.
     "create_agent": SpanKind.OTHER,
     "embeddings": SpanKind.OTHER,
@@ -46,7 +47,7 @@ OBSERVATIONS = {"generation": SpanKind.LLM, "tool": SpanKind.TOOL, "agent": Span
 TRACELOOP = {"tool": SpanKind.TOOL, "agent": SpanKind.AGENT}
 
 NAME_PATTERNS = (
-    (re.compile(r"invocation(\s*\[.*\])?"), SpanKind.INVOCATION),
+    (re.compile(r"invocation(\s*\[.*\])?|invoke_workflow\b.*"), SpanKind.INVOCATION),
     (re.compile(r"(?:invoke_agent|agent_run)\b\s*\[?(?P<name>[^\]]*)\]?"), SpanKind.AGENT),
     (re.compile(r"call_llm|llm\.chat|(?:generate_content|chat|text_completion)(\s+\S+)?"), SpanKind.LLM),
     (re.compile(r"tool_response\b[\s:]*\[?(?P<name>[^\]]*)\]?"), SpanKind.TOOL_RESPONSE),
@@ -218,6 +219,11 @@ class SpanTree:
             inside.append(inner)
             waiting += self._children.get(inner, ())
         return sorted(inside)
+
+    def beside(self, place: int) -> list[int]:
+        """Every other span directly inside the same span."""
+        parent = self._parents[place]
+        return [] if parent is None else [other for other in self._children[parent] if other != place]
 
     def title(self, place: int) -> str:
         """The name of the span in problems."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from howsure.model.transcript import Usage
 from howsure.traces import names
@@ -43,11 +44,9 @@ CountsReader = Callable[[Mapping[str, Any], str, TraceProblems], TokenCounts | N
 
 def read_usage(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> Usage | None:
     """The tokens that this span reports for one call of a model; None if it reports none."""
-    found = _read_counts((_read_adk, _read_gen_ai, _read_openinference), attributes, span, problems)
+    best = _best_counts((_read_adk, _read_gen_ai, _read_openinference), attributes, span, problems)
     # If the span itself has no counts: those in its output, or of the tool that collected the spans.
-    found = found or _read_counts((_read_payload, _read_langfuse), attributes, span, problems)
-    # The library that reports most; among equals, the most trusted.
-    best = max(found, key=lambda counts: counts.known, default=None)
+    best = best or _best_counts((_read_payload, _read_langfuse), attributes, span, problems)
     cost = read_amount(attributes.get(first_present(attributes, names.COSTS) or ""))
     if best is None:
         return None if cost is None else Usage(cost_usd=cost)
@@ -56,11 +55,7 @@ def read_usage(attributes: Mapping[str, Any], span: str, problems: TraceProblems
 
 def read_run_usage(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> Usage | None:
     """The tokens that the span of an agent reports for its run. (An output on that span counts only the last call.)"""
-    best = max(
-        _read_counts((_read_gen_ai, _read_openinference), attributes, span, problems),
-        key=lambda counts: counts.known,
-        default=None,
-    )
+    best = _best_counts((_read_gen_ai, _read_openinference), attributes, span, problems)
     return None if best is None else _normalize_counts(best, None, span, problems)
 
 
@@ -72,21 +67,34 @@ def total_tokens(usage: Usage) -> int | None:
 
 
 def gemini_counts(metadata: Any) -> TokenCounts | None:
-    """`usage_metadata` in snake_case or camelCase. The API leaves out zeros and counts thinking separately."""
-    prompt = read_count(pick_value(metadata, "prompt_token_count", "promptTokenCount"))
+    """`usage_metadata` in snake_case or camelCase. It counts thinking separately. Models leave out what they do not
+    count, and some what is zero: `settle_counts` tells the two apart."""
+    prompt = _pick_count(metadata, "prompt_token_count", "promptTokenCount")
     if prompt is None and pick_value(metadata, "candidates_token_count", "candidatesTokenCount") is None:
         return None
     # Results of built-in tools that go back to the model: billed as prompt, counted separately.
-    fed_back = read_count(pick_value(metadata, "tool_use_prompt_token_count", "toolUsePromptTokenCount"))
+    fed_back = _pick_count(metadata, "tool_use_prompt_token_count", "toolUsePromptTokenCount")
     return TokenCounts(
         prompt=None if prompt is None else prompt + (fed_back or 0),
         completion=_zero_if_left_out(metadata, "candidates_token_count", "candidatesTokenCount"),
-        cached=_zero_if_left_out(metadata, "cached_content_token_count", "cachedContentTokenCount"),
-        thinking=_zero_if_left_out(metadata, "thoughts_token_count", "thoughtsTokenCount"),
+        cached=_pick_count(metadata, "cached_content_token_count", "cachedContentTokenCount"),
+        thinking=_pick_count(metadata, "thoughts_token_count", "thoughtsTokenCount"),
         tools=fed_back,
-        total=read_count(pick_value(metadata, "total_token_count", "totalTokenCount")),
+        total=_pick_count(metadata, "total_token_count", "totalTokenCount"),
         apart=True,
     )
+
+
+def settle_counts(usages: Sequence[Usage]) -> list[Usage]:
+    """The tokens of calls of one model: a kind that one of them reports, and another leaves out, was zero there; a kind
+    that none reports is unknown."""
+    reported = {
+        kind for kind in ("cached_tokens", "thinking_tokens") for one in usages if getattr(one, kind) is not None
+    }
+    return [
+        replace(one, **{kind: getattr(one, kind) or 0 for kind in reported}) if one.prompt_tokens is not None else one
+        for one in usages
+    ]
 
 
 def _zero_if_left_out(metadata: Any, *spellings: str) -> int | None:
@@ -94,11 +102,16 @@ def _zero_if_left_out(metadata: Any, *spellings: str) -> int | None:
     return 0 if found is None else read_count(found)
 
 
-def _read_counts(
+def _best_counts(
     readers: Sequence[CountsReader], attributes: Mapping[str, Any], span: str, problems: TraceProblems
-) -> list[TokenCounts]:
-    found = (read(attributes, span, problems) for read in readers)
-    return [counts for counts in found if counts is not None]
+) -> TokenCounts | None:
+    """Those of the library that reports most; among equals, of the most trusted."""
+    found = [counts for read in readers if (counts := read(attributes, span, problems)) is not None]
+    return max(found, key=lambda counts: counts.known, default=None)
+
+
+def _pick_count(mapping: Any, *spellings: str) -> int | None:
+    return read_count(pick_value(mapping, *spellings))
 
 
 def _read_adk(attributes: Mapping[str, Any], span: str, problems: TraceProblems) -> TokenCounts | None:
@@ -162,17 +175,14 @@ def _read_openai(usage: Any) -> TokenCounts | None:
     """The two APIs of OpenAI, the API of Anthropic, and the form of LangChain."""
     inputs = pick_value(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details")
     outputs = pick_value(usage, "completion_tokens_details", "output_tokens_details", "output_token_details")
+    beside = _pick_count(usage, "cache_read_input_tokens")
     return _none_if_empty(
         TokenCounts(
-            prompt=read_count(pick_value(usage, "prompt_tokens", "input_tokens")),
-            completion=read_count(pick_value(usage, "completion_tokens", "output_tokens")),
-            cached=read_count(
-                pick_value(inputs, "cached_tokens", "cache_read")
-                if inputs
-                else pick_value(usage, "cache_read_input_tokens")
-            ),
-            thinking=read_count(pick_value(outputs, "reasoning_tokens", "reasoning")),
-            total=read_count(pick_value(usage, "total_tokens")),
+            prompt=_pick_count(usage, "prompt_tokens", "input_tokens"),
+            completion=_pick_count(usage, "completion_tokens", "output_tokens"),
+            cached=_pick_count(inputs, "cached_tokens", "cache_read") if inputs else beside,
+            thinking=_pick_count(outputs, "reasoning_tokens", "reasoning"),
+            total=_pick_count(usage, "total_tokens"),
         )
     )
 
@@ -184,15 +194,13 @@ def _read_langfuse(attributes: Mapping[str, Any], span: str, problems: TraceProb
         return None
     return _none_if_empty(
         TokenCounts(
-            prompt=read_count(pick_value(details, "input", "prompt_tokens", "input_tokens")),
-            completion=read_count(pick_value(details, "output", "completion_tokens", "output_tokens")),
-            cached=read_count(
-                pick_value(details, "input_cached_tokens", "input_cache_read", "prompt_details.cache_read")
+            prompt=_pick_count(details, "input", "prompt_tokens", "input_tokens"),
+            completion=_pick_count(details, "output", "completion_tokens", "output_tokens"),
+            cached=_pick_count(details, "input_cached_tokens", "input_cache_read", "prompt_details.cache_read"),
+            thinking=_pick_count(
+                details, "output_reasoning_tokens", "output_reasoning", "completion_details.reasoning"
             ),
-            thinking=read_count(
-                pick_value(details, "output_reasoning_tokens", "output_reasoning", "completion_details.reasoning")
-            ),
-            total=read_count(pick_value(details, "total")),
+            total=_pick_count(details, "total"),
         )
     )
 

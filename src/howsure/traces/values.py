@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from howsure.errors import Level, Problem
+from howsure.model.plain_values import is_storable
 
 #: Longer text is not parsed as a Python literal: the parser would need too much memory.
 LONGEST_LITERAL = 200_000
@@ -53,13 +54,10 @@ def first_text(attributes: Mapping[str, Any], names: Iterable[str]) -> str:
 
 def read_count(value: Any) -> int | None:
     """A count: an integer, possibly written as text or as a float. None for anything else."""
-    if isinstance(value, bool) or value is None:
+    number = read_amount(value)
+    if number is None or not number.is_integer():
         return None
-    try:
-        number = float(value) if isinstance(value, str | int | float) else -1.0
-    except (ValueError, OverflowError):
-        return None
-    return int(value if isinstance(value, int) else number) if number >= 0 and number.is_integer() else None
+    return value if isinstance(value, int) else int(number)
 
 
 def read_amount(value: Any) -> float | None:
@@ -95,15 +93,15 @@ def _parse_json(source: str) -> Any:
 def _parse_leniently(source: str) -> Any:
     """Python's encoder writes NaN, and a printed dict has single quotes."""
     try:
-        return json.loads(source)
+        value = json.loads(source)
     except (ValueError, RecursionError):
-        pass
-    if len(source) > LONGEST_LITERAL:
-        return UNREADABLE
-    try:
-        return ast.literal_eval(source)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return UNREADABLE
+        if len(source) > LONGEST_LITERAL:
+            return UNREADABLE
+        try:
+            value = ast.literal_eval(source)
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return UNREADABLE
+    return value if is_storable(value) else UNREADABLE
 
 
 def pick_value(mapping: Any, *names: str) -> Any:

@@ -1,6 +1,6 @@
-"""Whose fault it is that a case did not pass: the agent's, the simulated user's, the environment's, the evaluation's or
-the judge's. A pure rule over what is stored: it names the first party that the evidence points to, and shows the
-evidence."""
+"""Every turn of a simulated user held against persona, facts and plan; and whose fault it is that a case did not pass:
+the agent's, the simulated user's, the environment's, the evaluation's or the judge's. A pure rule over what is
+stored: it names the first party that the evidence points to, and shows the evidence."""
 
 from __future__ import annotations
 
@@ -8,13 +8,37 @@ import json
 import re
 from collections.abc import Sequence
 
+from howsure.model.case import Scenario
 from howsure.model.result import Failure
 from howsure.model.score import FREE, Grade, Score, Unscored, UnscoredReason
-from howsure.model.simulation import Fault, Party
-from howsure.model.transcript import ToolCall, Transcript
+from howsure.model.simulation import Ending, Fault, Party, UserMistake
+from howsure.model.transcript import Message, ToolCall, Transcript
 from howsure.model.verdict import Verdict
-from howsure.users.phrases import phrase
+from howsure.users.checks.conversations import SimulatedConversation
+from howsure.users.checks.course import course_mistakes, plan_mistakes, repeat_mistakes
+from howsure.users.checks.facts import fact_mistakes
+from howsure.users.checks.persona import manner_mistakes, persona_mistakes
 from howsure.users.stops import is_handoff_tool
+from howsure.users.words import phrase
+
+
+def find_mistakes(
+    scenario: Scenario, messages: Sequence[Message], ending: Ending | None = None
+) -> tuple[UserMistake, ...]:
+    """Every mistake found, in the order of the turns. `ending` None: it is unknown how the user left."""
+    conversation = SimulatedConversation(scenario, messages, ending)
+    persona = [*persona_mistakes(conversation)]
+    found = [
+        *fact_mistakes(conversation),
+        *persona,
+        *plan_mistakes(conversation),
+        *course_mistakes(conversation),
+        *repeat_mistakes(conversation),
+    ]
+    out = {slip.turn for slip in persona}
+    found += [slip for slip in manner_mistakes(conversation) if slip.turn not in out]
+    return tuple(sorted(found, key=lambda slip: slip.turn))
+
 
 LONGEST = 200
 JUDGED = "simulator_fidelity_judged"

@@ -11,10 +11,9 @@ from functools import lru_cache
 from msgspec import Struct
 
 from howsure.judges.offline.words import is_number, root, tokens
-from howsure.users.phrases import listed_words, phrase
 from howsure.users.speech import is_done, offers, refuses, requests
 from howsure.users.stops import Exchange, handoff_evidence
-from howsure.users.words import content_words, fold_case, has_kin, meanings, means
+from howsure.users.words import content_words, fold_case, has_kin, listed_words, meanings, means, phrase
 
 
 class ConditionStatus(Enum):
@@ -27,7 +26,7 @@ class ConditionStatus(Enum):
 
 _EVEN = ("at least", "at most")
 """Bounds that include the figure itself."""
-_CLAUSE = re.compile(r".*(?:[,;:]|(?<!\w)(?:and|but|or)(?!\w))")
+_CLAUSE = re.compile(r"(?m)^.*(?:[,;:]|(?<!\w)(?:and|but|or)(?!\w))")
 _FIGURE = re.compile(r"\d+(?:[.,]\d{3})*(?:[.,]\d{1,2})?")
 
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 
-from howsure.judges.offline.lexicon import read_sections
+from howsure.judges.offline.lexicon import expand, read_sections
 from howsure.model.case import Fact
-from howsure.users.phrases import PACKAGE, expand
 from howsure.users.speech import requested_facts, sentences
+from howsure.users.words import PACKAGE
 
 
 @cache

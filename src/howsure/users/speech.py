@@ -10,10 +10,9 @@ from functools import lru_cache
 
 from howsure.judges.offline.words import is_number, tokens
 from howsure.model.case import Fact
-from howsure.users.phrases import listed_words, phrase
-from howsure.users.words import content_words, fold_case, meanings, means
+from howsure.users.words import content_words, fold_case, listed_words, meanings, means, phrase
 
-_BREAK = re.compile(r"(?<=[.!?…])[\"'”’)*]*\s+|(?<=[。？！])|\s*\n+\s*")
+_BREAK = re.compile(r"(?<=[.!?…])[\"'”’)*]*\s+|(?<=[。？！])|\s{0,50}\n\s*")
 _QUESTION = re.compile(r"[?？؟]")
 _LISTED = re.compile(r"\A\s*(?:[-*•–]|\d+[.)])\s+\S")
 

@@ -17,9 +17,8 @@ from howsure.model.agent import AgentTool
 from howsure.model.simulation import Ending
 from howsure.model.transcript import Message, Role
 from howsure.users.base import UserExit
-from howsure.users.phrases import listed_words, phrase
 from howsure.users.speech import alike, said_words, sentences
-from howsure.users.words import fold_case
+from howsure.users.words import fold_case, listed_words, phrase
 
 HANDOFF_TYPES = frozenset({"human_handoff", "offline_human_handoff"})
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

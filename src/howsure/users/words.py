@@ -1,5 +1,5 @@
 """Comparable words of the user's side: what carries meaning in a text, which words are of one family, which mean the
-same when an agent asks for something, and in which language a text is written."""
+same when an agent asks for something, in which language a text is written, and the phrases of data/phrases.txt."""
 
 from __future__ import annotations
 
@@ -9,9 +9,36 @@ from functools import cache, lru_cache
 from typing import TypeVar
 from unicodedata import category, normalize
 
-from howsure.judges.offline.lexicon import word_list
+from howsure.judges.offline.lexicon import phrase_text, read_sections, word_list
 from howsure.judges.offline.words import is_number, root, tokens
-from howsure.users.phrases import listed_words, word_groups, words_by_key
+
+PACKAGE = "howsure.users"
+
+
+@cache
+def phrase(name: str) -> re.Pattern[str]:
+    """The pattern of a section of phrases.txt."""
+    return re.compile(phrase_text(PACKAGE, name))
+
+
+@cache
+def word_groups(name: str) -> tuple[tuple[str, ...], ...]:
+    """The words of a section of words.txt, line by line."""
+    return tuple(tuple(line.split()) for line in read_sections(PACKAGE, "words")[name])
+
+
+@cache
+def listed_words(name: str) -> frozenset[str]:
+    """All words of a section of words.txt."""
+    return frozenset(word for group in word_groups(name) for word in group)
+
+
+@cache
+def words_by_key(name: str) -> Mapping[str, frozenset[str]]:
+    """The words of each line after its first word and a colon."""
+    lines = (line.partition(": ") for line in read_sections(PACKAGE, "words")[name])
+    return {key: frozenset(words.split()) for key, _, words in lines}
+
 
 T = TypeVar("T")
 SHORTEST = 4

@@ -10,15 +10,19 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from howsure.model.expectation import ToolCalls
 from howsure.model.result import Result
 from howsure.model.transcript import Span, Transcript
-from howsure.reports.html.case_data import ENCODER, case_block
+from howsure.reports.html.case_data import ENCODER, MAX_TEXT, case_block, final_answer
+from howsure.reports.markdown import Tree, flat_text, read_markdown, tree_html
 from howsure.reports.safe_text import one_line
 
 MAX_QUOTE = 2000
+MARKDOWN_SIGNS = r"[\s*_`~|#>()!:\[\]-]"
+LIST_NUMBER = re.compile(r"^[ \t]*\d{1,9}[.)]\s", re.MULTILINE)
 QUOTE_MARKS = "\"'“”‘’«»… "
 FOLDED_LINES = 12
 FOLDED_LENGTH = 1200
@@ -27,6 +31,8 @@ CUT_LEVELS = ((20_000, 0), (4_000, 60), (1_000, 30), (300, 10), (120, 4))
 """The maximum length of a text, and how many messages at each end are shown. The first level that fits is used."""
 MAX_BYTES = 90_000
 """The size of messages and grades on a page, without markup."""
+RENDERED_BYTES = 40_000
+"""The size of the markup that one writer brings to a page; what comes after is shown as it was written."""
 
 
 class MarkedText(Struct, frozen=True):
@@ -53,6 +59,7 @@ class QuoteNumbers:
         self._texts = texts
         self._numbers: dict[str, int] = {}
         self._patterns: dict[int, re.Pattern[str]] = {}
+        self._loose: dict[int, re.Pattern[str]] = {}
         self._anchored: set[int] = set()
 
     def quote(self, text: str) -> Quote:
@@ -64,13 +71,25 @@ class QuoteNumbers:
             pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
             if words and any(pattern.search(each) for each in self._texts):
                 self._patterns[number] = pattern
+                # In rendered text, where signs of Markdown are gone.
+                unnumbered = LIST_NUMBER.sub(" ", text[:MAX_QUOTE].strip(QUOTE_MARKS))
+                plain = [part for part in re.split(MARKDOWN_SIGNS, unnumbered) if part]
+                self._loose[number] = re.compile(f"{MARKDOWN_SIGNS}*".join(map(re.escape, plain)), re.IGNORECASE)
         return Quote(number, text, number in self._patterns)
 
-    def pieces(self, text: str) -> tuple[MarkedText, ...]:
+    def rendered(self, text: str, tree: Tree) -> tuple[MarkedText, ...] | None:
+        """The words of a tree in pieces; None where one of the quotes in the text is not found in them."""
+        flat = flat_text(tree)
+        quoted = [number for number, pattern in self._patterns.items() if pattern.search(text)]
+        if not all(self._loose[number].search(flat) for number in quoted):
+            return None
+        return self.pieces(flat, {number: self._loose[number] for number in quoted})
+
+    def pieces(self, text: str, patterns: Mapping[int, re.Pattern[str]] | None = None) -> tuple[MarkedText, ...]:
         """The text in pieces, each with the numbers of the quotes that cover it."""
         spans = [
             (match.start(), match.end(), number)
-            for number, pattern in self._patterns.items()
+            for number, pattern in (self._patterns if patterns is None else patterns).items()
             for match in pattern.finditer(text)
             if match.end() > match.start()
         ]
@@ -98,13 +117,14 @@ class ToolCallView(Struct, frozen=True, kw_only=True):
 
 
 class TurnView(Struct, frozen=True, kw_only=True):
-    """One message with its tool calls. A message with a `preview` is folded behind it."""
+    """One message with its tool calls. A message with a `preview` is folded behind it; `html` is its Markdown."""
 
     role: str
     agent: str
     pieces: tuple[MarkedText, ...]
     calls: tuple[ToolCallView, ...]
     preview: str = ""
+    html: Markup = Markup()
 
 
 class StateChange(Struct, frozen=True):
@@ -115,13 +135,15 @@ class StateChange(Struct, frozen=True):
     after: str
 
 
-def fit_case_block(result: Result) -> dict[str, Any]:
-    """The block of a case, cut until it fits on a page."""
+def fit_case_block(result: Result, most: int = MAX_BYTES) -> dict[str, Any]:
+    """The block of a case, cut until it has `most` bytes, half of the final answer not counted: this keeps 20,000
+    characters, or half of that where two such would not fit."""
     shown = case_block(result)
+    weight = page_weight(final_answer(shown) or {})
     for longest, ends in CUT_LEVELS[1:]:
-        if page_weight(shown) <= MAX_BYTES:
+        if page_weight(shown) <= most + weight // 2:
             break
-        shown = case_block(result, longest, ends)
+        shown = case_block(result, longest, ends, MAX_TEXT if weight <= 2 * most else MAX_TEXT // 2)
     return shown
 
 
@@ -138,32 +160,61 @@ def conversation_texts(shown: Mapping[str, Any]) -> list[str]:
     return [*messages, *(text for call in calls for text in (call["arguments"], call["result"]))]
 
 
-def turn_views(shown: Mapping[str, Any], quotes: QuoteNumbers) -> tuple[TurnView, ...]:
+class MarkdownWriter:
+    """Renders texts until their markup has `RENDERED_BYTES`. `raw`: none is rendered."""
+
+    def __init__(self, *, raw: bool = False) -> None:
+        self._left = 0 if raw else RENDERED_BYTES
+
+    def tree(self, text: str) -> Tree | None:
+        tree = read_markdown(text) if self._left > 0 else None
+        self._left -= len(_plain_html(tree)) - len(escape(flat_text(tree))) if tree else 0
+        return tree if self._left > 0 else None
+
+    def __call__(self, text: str) -> Markup:
+        """The text as HTML; nothing where it is plain."""
+        return _plain_html(self.tree(text) or ())
+
+
+def _plain_html(tree: Tree) -> Markup:
+    return tree_html(tree, [(flat_text(tree), None)], lambda text, *_: escape(text))
+
+
+def _mark(text: str, piece: MarkedText, begins: bool) -> Markup:
+    if not piece.numbers:
+        return escape(text)
+    anchors = piece.anchors if begins else ()
+    targets = "".join(f'<a id="quote-{number}" class="anchor"></a>' for number in anchors)
+    signs = "".join(f"<sup>{number}</sup>" for number in anchors)
+    return Markup(f'{targets}<mark data-number="{piece.numbers[0]}">{escape(text)}{signs}</mark>')
+
+
+def turn_views(shown: Mapping[str, Any], quotes: QuoteNumbers, *, raw: bool = False) -> tuple[TurnView, ...]:
+    writer, answer = MarkdownWriter(raw=raw), final_answer(shown)
+    # The answer is rendered first, then the others as far as the page has room.
+    ordered = sorted(shown["talk"], key=lambda each: each is not answer)
+    trees = {id(each): writer.tree(each["text"]) for each in ordered}
     turns = []
     for message in shown["talk"]:
-        role, text = message["role"], message["text"]
+        role, text, tree = message["role"], message["text"], trees[id(message)]
         calls = tuple(_call_view(call, quotes) for call in message["calls"])
-        pieces = quotes.pieces(text)
+        rendered = quotes.rendered(text, tree) if tree is not None else None
+        pieces = quotes.pieces(text) if rendered is None else rendered
         long = len(text) > FOLDED_LENGTH or text.count("\n") >= FOLDED_LINES
-        folded = (long or (role == "system" and len(text) > PREVIEW)) and not any(piece.numbers for piece in pieces)
+        long = long or (role == "system" and len(text) > PREVIEW)
+        folded = long and message is not answer and not any(piece.numbers for piece in pieces)
         preview = one_line(text, PREVIEW) if folded else ""
-        turns.append(TurnView(role=role, agent=message["agent"], pieces=pieces, calls=calls, preview=preview))
+        html = tree_html(tree, [(each.text, each) for each in rendered], _mark) if tree and rendered else Markup()
+        fields = {"role": role, "agent": message["agent"], "pieces": pieces, "calls": calls}
+        turns.append(TurnView(**fields, preview=preview, html=html))
     return tuple(turns)
 
 
 def _call_view(shown: Mapping[str, Any], quotes: QuoteNumbers) -> ToolCallView:
     arguments, result = quotes.pieces(shown["arguments"]), quotes.pieces(shown["result"])
     cited = tuple(sorted({number for piece in (*arguments, *result) for number in piece.numbers}))
-    return ToolCallView(
-        name=shown["name"],
-        brief=shown["brief"],
-        said=shown["said"],
-        arguments=arguments,
-        result=result,
-        failed=shown["failed"],
-        is_open=shown["failed"] or bool(cited),
-        cited=cited,
-    )
+    marked = {**shown, "arguments": arguments, "result": result}
+    return ToolCallView(**marked, is_open=shown["failed"] or bool(cited), cited=cited)
 
 
 def missing_calls(result: Result) -> tuple[str, ...]:

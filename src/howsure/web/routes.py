@@ -1,4 +1,4 @@
-"""What the routes of all pages use: the route itself, the caller and the context of a request, cursors and forms; and
+"""What the routes of all pages use: the route itself, what a request asks for and by whom, cursors and forms; and
 two small caches, of results that are valid until their runs change and of reads that may be two seconds old."""
 
 from __future__ import annotations
@@ -7,19 +7,20 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from howsure.errors import InputError
+from howsure.errors import NUL, InputError
 from howsure.model.run import Run, RunState
-from howsure.services.host.context import Host
-from howsure.services.host.keys import Caller, caller_by_key_id
+from howsure.services.host.keys import Caller
+from howsure.services.host.roles import Permission
 from howsure.services.host.run_views import RunViews
-from howsure.store.keys import KeyScope
+from howsure.services.workspace import Host
+from howsure.store.pages import is_number
 
 MAX_ENTRIES = 64
 MAX_AGE_SECONDS = 2.0
@@ -72,17 +73,17 @@ def run_states_key(runs: Sequence[Run]) -> tuple[tuple[str, RunState, int, int],
 
 
 Endpoint = Callable[[Request], Awaitable[Response]]
-LARGEST_FORM = 1_000_000
-WRITES_NOTHING = "writes_nothing"
+MAX_FIELDS = 1_000
+WRITES_NOTHING = "audited"
 """The name in a request's state that a POST sets when it changes nothing: such a request is not in the audit log."""
 
 
 class PageRoute(Struct, frozen=True):
-    """The route of a page, with the scope that it needs; None: anybody may see it."""
+    """The route of a page, with the permission that it needs."""
 
     path: str
     endpoint: Endpoint
-    scope: KeyScope | None = KeyScope.READ
+    permission: Permission = Permission.READ
     method: str = "GET"
 
 
@@ -91,30 +92,30 @@ class NotAllowed(InputError):
 
 
 def caller_of(request: Request) -> Caller:
-    caller: Caller = request.state.caller
-    return caller
+    return cast(Caller, request.state.caller)
 
 
 def host_of(request: Request) -> Host:
-    host: Host = request.app.state.host
-    return host
-
-
-async def is_key_still_valid(request: Request) -> bool:
-    """Whether the key of an open request is still valid: it may have been revoked since the request began."""
-    if not request.app.state.keys_needed:
-        return True
-    return await caller_by_key_id(host_of(request).store, request.state.session.key_id) is not None
+    return cast(Host, request.app.state.host)
 
 
 def run_views_of(request: Request) -> RunViews:
-    run_views: RunViews = request.app.state.run_views
-    return run_views
+    return cast(RunViews, request.app.state.run_views)
 
 
 def cache_of(request: Request) -> ResultCache:
-    cache: ResultCache = request.app.state.results
-    return cache
+    return cast(ResultCache, request.app.state.results)
+
+
+async def requested_run(request: Request) -> Run:
+    """The run that the address names; NotFound where the caller may not see it."""
+    return await host_of(request).store.run(request.path_params["run_id"], caller_of(request).within)
+
+
+def number_in_query(request: Request, name: str) -> int:
+    """0 where the address has no such number."""
+    text = request.query_params.get(name, "")
+    return int(text) if is_number(text) else 0
 
 
 def encode_cursor(text: str) -> str:
@@ -125,14 +126,19 @@ def decode_cursor(text: str) -> str | None:
     if not text:
         return None
     try:
-        return urlsafe_b64decode(text.encode()).decode()
+        return urlsafe_b64decode(text.encode()).decode().replace("\0", "")
     except (Error, ValueError):
         raise InputError("this address does not lead into the list any more: begin at its start") from None
 
 
 async def read_form(request: Request) -> dict[str, str]:
-    """The fields of a form; where a field occurs twice, the last one."""
-    body = await request.body()
-    if len(body) > LARGEST_FORM:
-        raise InputError("this form is too large")
-    return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+    """The fields of a form; where a field occurs twice, the last one. Its size was limited while it came."""
+    try:
+        fields = parse_qsl(
+            (await request.body()).decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MAX_FIELDS
+        )
+    except ValueError:
+        raise InputError(f"a form has at most {MAX_FIELDS} fields") from None
+    if any("\0" in text for field in fields for text in field):
+        raise InputError(f"{NUL} stands in the form: take it out")
+    return dict(fields)

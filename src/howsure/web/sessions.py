@@ -1,72 +1,55 @@
-"""Browser sessions: a signed cookie that no script can read, and the token that every form of a session carries. On the
-service's own machine nobody signs in; elsewhere a session belongs to a key."""
+"""The cookies of a browser: a random token that no script can read, and the token of the forms that it is sent, which
+is made from it. Who signed in with a session's cookie is in the store, by the hash of its token (`store/sessions.py`);
+a browser where nobody is signed in has a cookie for its forms alone."""
 
 from __future__ import annotations
 
 import hmac
+import re
 from hashlib import sha256
-from secrets import token_bytes, token_urlsafe
-from time import time
+from secrets import token_urlsafe
 
-from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
 COOKIE = "howsure_session"
+VISITOR_COOKIE = "howsure_visitor"
+"""For forms before signing in. Its name differs from the session's: a link on another site arrives without cookies, and
+what it is sent must not replace the session that this browser has."""
 TOKEN_FIELD = "csrf"
 TOKEN_HEADER = "x-csrf-token"
-LIFETIME_SECONDS = 12 * 3600
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
-class BrowserSession(Struct, frozen=True):
-    """The session of one browser. `key_id` is the key it signed in with, "" where no key is needed."""
+def new_browser_token() -> str:
+    return token_urlsafe(32)
 
-    id: str
-    key_id: str
-    until: int
+
+def form_token(browser_token: str) -> str:
+    """The token that forms of this browser carry."""
+    return hmac.new(browser_token.encode(), b"forms", sha256).hexdigest()
+
+
+def is_form_token(browser_token: str, token: str) -> bool:
+    return hmac.compare_digest(token.encode("utf-8", "replace"), form_token(browser_token).encode())
 
 
 class SessionCookies:
-    """Writes and reads the signed cookies. The secret lives as long as the process: a restart signs everybody out."""
+    """Writes and reads the cookies."""
 
-    def __init__(self, secret: bytes | None = None, *, secure: bool = False) -> None:
-        self._secret = secret or token_bytes(32)
+    def __init__(self, *, secure: bool = False, hours: float = 12.0) -> None:
         self._secure = secure
+        self._seconds = int(hours * 3600)
 
-    def new(self, key_id: str = "") -> BrowserSession:
-        return BrowserSession(token_urlsafe(18), key_id, int(time()) + LIFETIME_SECONDS)
+    def read(self, request: Request, name: str = COOKIE) -> str | None:
+        """The token of the browser; None where it has none yet."""
+        token = request.cookies.get(name, "")
+        return token if _TOKEN.fullmatch(token) else None
 
-    def read(self, request: Request) -> BrowserSession | None:
-        """The session of a request; None where it has none, or a forged or expired one."""
-        text, _, signature = request.cookies.get(COOKIE, "").rpartition(".")
-        if not text or not hmac.compare_digest(signature, self._sign(text)):
-            return None
-        parts = text.split("|")
-        if len(parts) != 3 or not parts[2].isdecimal() or int(parts[2]) < time():
-            return None
-        return BrowserSession(parts[0], parts[1], int(parts[2]))
-
-    def set_cookie(self, response: Response, session: BrowserSession) -> None:
-        text = f"{session.id}|{session.key_id}|{session.until}"
+    def set_cookie(self, response: Response, token: str, name: str = COOKIE) -> None:
         response.set_cookie(
-            COOKIE,
-            f"{text}.{self._sign(text)}",
-            max_age=LIFETIME_SECONDS,
-            httponly=True,
-            samesite="strict",
-            secure=self._secure,
-            path="/",
+            name, token, max_age=self._seconds, httponly=True, samesite="strict", secure=self._secure, path="/"
         )
 
     def delete_cookie(self, response: Response) -> None:
         response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=self._secure)
-
-    def token(self, session: BrowserSession) -> str:
-        """The token that forms of this session carry."""
-        return self._sign(f"csrf|{session.id}")
-
-    def is_valid_token(self, session: BrowserSession, token: str) -> bool:
-        return hmac.compare_digest(token, self.token(session))
-
-    def _sign(self, text: str) -> str:
-        return hmac.new(self._secret, text.encode(), sha256).hexdigest()

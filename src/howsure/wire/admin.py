@@ -9,7 +9,8 @@ from msgspec import Meta, field
 
 from howsure.wire.base import Json, WireShape, documented_as
 
-KeyScopeName = Annotated[str, Meta(extra_json_schema={"enum": ["read", "write", "run", "admin"]})]
+KeyScopeName = Annotated[str, Meta(extra_json_schema={"enum": ["read", "label", "write", "run", "admin"]})]
+RoleName = Annotated[str, Meta(extra_json_schema={"enum": ["viewer", "labeller", "editor", "runner", "admin"]})]
 ImportStatus = Annotated[str, Meta(extra_json_schema={"enum": ["created", "kept", "refused"]})]
 
 
@@ -19,6 +20,7 @@ class ApiKey(WireShape, frozen=True, kw_only=True):
     id: str
     name: str
     scopes: list[KeyScopeName]
+    role: RoleName | None
     organization_id: str | None
     agent_ids: list[str] | None
     created_at: datetime
@@ -40,7 +42,8 @@ class NewApiKey(ApiKey, frozen=True, kw_only=True):
 
 
 class AuditEntry(WireShape, frozen=True, kw_only=True):
-    """One write."""
+    """One write, refusal, export or sign-in. `repeats`: how many refusals alike it stands for. `sequence`, `previous`
+    and `hash` chain the entries: docs/audit.md."""
 
     id: str
     organization_id: str
@@ -50,6 +53,65 @@ class AuditEntry(WireShape, frozen=True, kw_only=True):
     subject: str
     status: int
     request_id: str
+    key_id: str = ""
+    address: str = ""
+    repeats: int = 1
+    sequence: int = 0
+    previous: str = ""
+    hash: str = ""
+
+
+class Erasure(WireShape, frozen=True, kw_only=True):
+    """What was erased, or would be: results by run. `documents` hold the id, too, and were left as they are."""
+
+    dry_run: bool
+    runs: dict[str, int]
+    cases: int
+    results: int
+    documents: list[str]
+
+
+EventName = Annotated[
+    str, Meta(extra_json_schema={"enum": ["run.completed", "run.failed", "gate.failed", "label.added", "webhook.test"]})
+]
+DeliveryStateName = Annotated[str, Meta(extra_json_schema={"enum": ["waiting", "delivered", "failed"]})]
+
+
+class Webhook(WireShape, frozen=True, kw_only=True):
+    """An address that is told of events, without its secret."""
+
+    id: str
+    organization_id: str
+    url: str
+    events: list[EventName]
+    active: bool
+    created_at: datetime
+
+
+class NewWebhook(Webhook, frozen=True, kw_only=True):
+    """A webhook that was just made; the secret that its deliveries are signed with is shown this once."""
+
+    secret: Annotated[str, SECRET]
+
+    def __repr__(self) -> str:
+        return f"NewWebhook(id={self.id!r}, url={self.url!r}, secret='…')"
+
+
+class WebhookDelivery(WireShape, frozen=True, kw_only=True):
+    """One event for one webhook, and what came of it. `status` and `error` are those of the last try."""
+
+    id: Annotated[str, Meta(description="Sent as `Howsure-Delivery`, the same in every try")]
+    webhook_id: str
+    event: EventName
+    run_id: str | None
+    label_id: str | None
+    state: DeliveryStateName
+    tries: int
+    status: int | None
+    error: str | None
+    created_at: datetime
+    next_at: Annotated[datetime | None, Meta(description="When it is tried next; null: not again")]
+    ended_at: datetime | None
 
 
 class ServiceHealth(WireShape, frozen=True, kw_only=True):

@@ -33,6 +33,26 @@ class HumanLabel(WireShape, frozen=True, kw_only=True):
     blind: bool
     agent_id: str | None
     created_at: datetime
+    drawn: Annotated[
+        float | None,
+        Meta(
+            description="How likely the answer was to be drawn, 1 being average; without it, it was chosen",
+            examples=[0.75],
+        ),
+    ] = None
+
+
+class LabelTask(WireShape, frozen=True, kw_only=True):
+    """One question about a drawn answer: what to label next. Give `drawn` back with the label."""
+
+    result_id: str
+    test_case_id: str
+    candidate: str
+    repeat: int
+    grader: str
+    criterion_id: str | None
+    question: str
+    drawn: Annotated[float, Meta(description="How likely the answer was to be drawn, 1 being average")]
 
 
 class ConfusionCounts(Struct, frozen=True, kw_only=True):

@@ -1,17 +1,19 @@
 """Results, in both scoring eras: runs over a dataset answer V1 (`scores`), runs over a test set V2 (`criteria_scores`
 and `rubric_scores`; `scores` too). The fields of the published shape come first; what Howsure adds comes after."""
 
+# ruff: noqa: RUF012
+# Empty defaults are safe here: msgspec makes a new list or dict for each struct.
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from howsure.wire.base import OMITTABLE, Json, WireShape, documented_as
 
 Severity = Annotated[str, Meta(extra_json_schema={"enum": ["high", "medium", "low"]})]
-VerdictName = Annotated[str, Meta(extra_json_schema={"enum": ["passed", "failed", "errored", "skipped"]})]
+VerdictName = Annotated[str, Meta(extra_json_schema={"enum": ["passed", "failed", "errored", "skipped", "damaged"]})]
 CheckStatus = Annotated[str, Meta(examples=["scored", "error", "not_applicable", "no_judge"])]
 
 
@@ -74,6 +76,30 @@ class GraderScore(Struct, frozen=True, kw_only=True):
     ]
 
 
+class FailureAttribution(Struct, frozen=True, kw_only=True):
+    """Who is answerable for a result that did not pass, for what, and how sure that is."""
+
+    party: Annotated[
+        str,
+        Meta(
+            extra_json_schema={
+                "enum": [
+                    "agent",
+                    "evaluation",
+                    "test_design",
+                    "retrieval",
+                    "simulator",
+                    "environment",
+                    "judge",
+                ]
+            }
+        ),
+    ]
+    cause: Annotated[str, Meta(examples=["rule_broken"])]
+    confidence: Annotated[str, Meta(extra_json_schema={"enum": ["certain", "likely", "possible"]})]
+    why: str
+
+
 SCORES = documented_as(dict[str, GraderScore] | None, "By grader: the older shape, which V2 results have too")
 
 
@@ -100,15 +126,25 @@ class Result(WireShape, frozen=True, kw_only=True):
     repeat: int = 1
     verdict: VerdictName = ""
     error: str | None = None
-    reasons: Annotated[list[str], Meta(description="Why the verdict is what it is")] = field(default_factory=list)
-    failures: Annotated[list[Json], Meta(description="What broke: `kind` and `message`")] = field(default_factory=list)
+    reasons: Annotated[list[str], Meta(description="Why the verdict is what it is")] = []
+    failures: Annotated[list[Json], Meta(description="What broke: `kind` and `message`")] = []
     input_kind: Annotated[str, Meta(examples=["single_turn", "scenario", "script"])] = ""
     simulation: Json | None = None
     fault: Annotated[
         Json | None, Meta(description="Who is answerable for a simulated conversation that did not pass")
     ] = None
-    flags: Annotated[list[Json], Meta(description="What a reader must know besides: `kind` and `text`")] = field(
-        default_factory=list
-    )
-    tags: list[str] = field(default_factory=list)
-    labels: dict[str, str] = field(default_factory=dict)
+    flags: Annotated[list[Json], Meta(description="What a reader must know besides: `kind` and `text`")] = []
+    tags: list[str] = []
+    labels: dict[str, str] = {}
+    failure_attribution: Annotated[
+        FailureAttribution | None,
+        Meta(description="As far as the result says itself; triage looks at the whole run. Null: it did not fail"),
+    ] = None
+
+
+class ResultEnvelope(WireShape, frozen=True, kw_only=True):
+    """A page of results with its account. `total` counts all that fit; `next_cursor` is null on the last page."""
+
+    items: Annotated[list[Json], documented_as(list[Result])]
+    total: int
+    next_cursor: str | None

@@ -1,14 +1,18 @@
 """Runs, and how each agent stands by its newest run. The fields of the published shape come first; what Howsure adds
 comes after."""
 
+# ruff: noqa: RUF012
+# Empty defaults are safe here: msgspec makes a new list or dict for each struct.
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
+from howsure.wire.analyses import GateDecision
 from howsure.wire.base import Json, WireShape, documented_as, read_shape
+from howsure.wire.results import Result
 
 Interval = tuple[float, float]
 RunStatus = Annotated[str, Meta(extra_json_schema={"enum": ["pending", "running", "completed", "failed"]})]
@@ -48,6 +52,7 @@ class CandidateTotals(Struct, frozen=True, kw_only=True):
     errored: int
     skipped: int
     pending: int
+    damaged: int = 0
     pass_rate: float | None
     pass_rate_interval: Interval | None
     pass_rate_if_decided: Interval | None = None
@@ -71,6 +76,13 @@ class ModelSpending(Struct, frozen=True, kw_only=True):
     unpriced: int
 
 
+class UsedDocument(Struct, frozen=True, kw_only=True):
+    """One thing that a run was made of, as it was then. What has no versions has an id made from its content."""
+
+    id: str
+    version: int | None
+
+
 class DatasetPin(Struct, frozen=True, kw_only=True):
     """The cases, as they were when the run was planned."""
 
@@ -85,7 +97,7 @@ class DatasetPin(Struct, frozen=True, kw_only=True):
 
 
 ComponentScores = Annotated[
-    dict[str, ComponentScore] | None, Meta(description="By component; null: there is no rubric")
+    dict[str, ComponentScore] | None, Meta(description="By component, all four; null: there is no rubric")
 ]
 CriteriaPassed = Annotated[
     int | None, Meta(description="Of `criteria_total`; 0 while none is graded, null: there are none")
@@ -93,7 +105,8 @@ CriteriaPassed = Annotated[
 CriteriaTotal = Annotated[
     int | None,
     Meta(
-        description="Criteria of all results that could be graded; 0 while, or because, none could; null: no criteria"
+        description="Criteria that the results list, those of answers that broke, too; 0 while there are no results; "
+        "null: no criteria"
     ),
 ]
 RulesTotal = Annotated[
@@ -103,7 +116,7 @@ RulesTotal = Annotated[
 
 
 class Run(WireShape, frozen=True, kw_only=True):
-    """One execution. `total = passed + failed + errored + skipped + pending`, always."""
+    """One execution. `total = passed + failed + errored + skipped + damaged + pending`, always."""
 
     run_id: str
     dataset_id: str
@@ -136,6 +149,7 @@ class Run(WireShape, frozen=True, kw_only=True):
     sentence: Annotated[str, Meta(description="What it means, in words")] = ""
     errored: int = 0
     skipped: int = 0
+    damaged: Annotated[int, Meta(description="Results that cannot be read: `howsure db check` names them")] = 0
     pending: int = 0
     pass_rate: float | None = None
     pass_rate_interval: Interval | None = None
@@ -143,10 +157,8 @@ class Run(WireShape, frozen=True, kw_only=True):
     candidates: Annotated[
         dict[str, CandidateTotals],
         Meta(description="By candidate, what is certain first; one without a name where there is only one"),
-    ] = field(default_factory=dict)
-    graders: Annotated[list[Json], Meta(description="What each grader gave: counts, mean, scale, pass mark")] = field(
-        default_factory=list
-    )
+    ] = {}
+    graders: Annotated[list[Json], Meta(description="What each grader gave: counts, mean, scale, pass mark")] = []
     criteria: Tally | None = None
     rubric_rules: Tally | None = None
     target: str = ""
@@ -154,42 +166,56 @@ class Run(WireShape, frozen=True, kw_only=True):
     simulator: str | None = None
     faults: Annotated[
         dict[str, int], Meta(description="Simulated conversations that did not pass, by who is answerable")
-    ] = field(default_factory=dict)
+    ] = {}
     judge: str | None = None
-    gates: Annotated[list[Json], Meta(description="What came of each gate")] = field(default_factory=list)
+    gates: Annotated[list[Json], documented_as(list[GateDecision], "What came of each gate")] = []
     spent: ModelSpending | None = None
     profile: str | None = None
     repeat: int = 1
     limit: int | None = None
-    filters: Annotated[dict[str, list[str]], Meta(description="Only cases with one of these values")] = field(
-        default_factory=dict
-    )
+    filters: Annotated[dict[str, list[str]], Meta(description="Only cases with one of these values")] = {}
     graders_asked: Annotated[
         list[str] | None, Meta(description="Only these, or `+added` and `-taken away`; null: the usual ones")
     ] = None
     normalization: str | None = None
-    marks: Annotated[dict[str, float], Meta(description="Of the profile, besides the built-in ones")] = field(
-        default_factory=dict
+    marks: Annotated[dict[str, float], Meta(description="Of the profile, besides the built-in ones")] = {}
+    settings: Annotated[Json, Meta(description="Settings that shaped the run and were changed")] = {}
+    until_sure: Annotated[str | None, Meta(description="The gate that it was to be sure of: the first of `gates`")] = (
+        None
     )
-    settings: Annotated[Json, Meta(description="Settings that shaped the run and were changed")] = field(
-        default_factory=dict
+    order_seed: Annotated[int | None, Meta(description="Of the random order of its cases; null: that of the files")] = (
+        None
     )
-    notes: Annotated[list[str], Meta(description="What a reader must know besides the numbers")] = field(
-        default_factory=list
-    )
-    flags: Annotated[dict[str, int], Meta(description="Results with a flag, by its kind")] = field(default_factory=dict)
-    breakdown: Annotated[list[SliceTotals], Meta(description="By the values of labels; when the run has ended")] = (
-        field(default_factory=list)
-    )
-    datasets: list[DatasetPin] = field(default_factory=list)
+    stopped_early: Annotated[bool, Meta(description="It was sure before all cases were asked")] = False
+    notes: Annotated[list[str], Meta(description="What a reader must know besides the numbers")] = []
+    flags: Annotated[dict[str, int], Meta(description="Results with a flag, by its kind")] = {}
+    breakdown: Annotated[list[SliceTotals], Meta(description="By the values of labels; when the run has ended")] = []
+    datasets: list[DatasetPin] = []
+    made_of: Annotated[
+        dict[str, UsedDocument],
+        Meta(
+            description="By kind: `test_set`, `question_set`, `dataset`, `rubric`, `config`, `bot_context`, "
+            "`initial_payload`; what it was made without is not there"
+        ),
+    ] = {}
+    rubrics: Annotated[list[UsedDocument], Meta(description="All of them; `rubric_id` is the first")] = []
+    initial_payload: Annotated[Json, Meta(description="Variables that every conversation started with")] = {}
     howsure_version: str | None = None
     test_set_name: Annotated[str | None, Meta(description='"… (deleted)" where it is gone')] = None
     rubric_name: str | None = None
+    tags: Annotated[list[str], Meta(description="What people call it by: `PATCH` changes them")] = []
 
     @property
     def is_live(self) -> bool:
         """Whether it waits for a worker or is being worked on; a paused run does neither."""
         return (self.state or self.status) in ("pending", "running")
+
+
+class RunReport(WireShape, frozen=True, kw_only=True):
+    """A run with all its results, in the order of its cases."""
+
+    run: Annotated[Json, documented_as(Run)]
+    results: Annotated[list[Json], documented_as(list[Result])]
 
 
 class AgentStatus(WireShape, frozen=True, kw_only=True):
@@ -224,4 +250,25 @@ class Evaluation(WireShape, frozen=True, kw_only=True):
     rules_count: int
     component_scope_filter: str | None
     component_ids_filter: list[str]
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = []
+
+
+class StatsGroup(Struct, frozen=True, kw_only=True):
+    """Checks of one rule, or results that one party is answerable for."""
+
+    key: Annotated[str, Meta(examples=["BRIEF_RESPONSES", "agent"])]
+    passed: int
+    failed: int
+    errored: int
+    skipped: int
+    total: int
+    pass_rate: float | None
+    pass_rate_interval: Interval | None
+
+
+class Stats(WireShape, frozen=True, kw_only=True):
+    """Counts over the newest runs."""
+
+    group_by: Annotated[str, Meta(extra_json_schema={"enum": ["rule", "failure_attribution"]})]
+    runs: Annotated[int, Meta(description="How many were counted")]
+    groups: list[StatsGroup]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from howsure.api.errors import BROKEN, KINDS, UNAVAILABLE, _place, answer_error, error_answer
+from howsure.api.errors import BROKEN, ERRORS, OPERATOR, UNAVAILABLE, answer_error, error_answer, field_place
 from howsure.errors import (
     ConfigInvalid,
     Conflict,
@@ -28,7 +28,7 @@ OURS = (Path("/srv/howsure/.howsure"), Path("/tmp"))
 def told(error: HowsureError) -> tuple[int, dict[str, Any]]:
     answer = answer_error(error, OURS)
     body: dict[str, Any] = json.loads(bytes(answer.body))
-    assert body["error"] == KINDS[answer.status_code]
+    assert body["error"] == ERRORS[answer.status_code][0]
     return answer.status_code, body
 
 
@@ -39,14 +39,14 @@ def told(error: HowsureError) -> tuple[int, dict[str, Any]]:
         (Conflict("somebody was faster"), 409, "somebody was faster"),
         (PlanRefused("a run needs cases"), 422, "a run needs cases"),
         (InputError("odd"), 422, "odd"),
-        (ConfigInvalid("howsure.yaml: the password is hunter2"), 503, UNAVAILABLE),
+        (ConfigInvalid("howsure.yaml: the password is hunter2"), 500, OPERATOR),
         (Unreachable("postgresql://me:secret@db cannot be reached"), 503, UNAVAILABLE),
         (JudgeFailed("Traceback in /home/x"), 500, BROKEN),
     ],
     ids=["missing", "conflict", "refused", "odd", "settings", "database", "ours"],
 )
 def test_every_error_has_its_status(error: HowsureError, status: int, detail: str) -> None:
-    assert told(error) == (status, {"error": KINDS[status], "detail": detail})
+    assert told(error) == (status, {"error": ERRORS[status][0], "detail": detail})
 
 
 def test_whoever_may_try_again_is_told_when() -> None:
@@ -93,7 +93,7 @@ def test_every_problem_is_told_without_the_name_of_our_file() -> None:
     ],
 )
 def test_a_field_is_named_as_people_write_it(parts: tuple[Any, ...], place: str) -> None:
-    assert _place(parts) == place
+    assert field_place(parts) == place
 
 
 def test_problems_are_there_only_where_there_are_some() -> None:

@@ -8,9 +8,9 @@ from collections.abc import MutableMapping
 from typing import Any
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from howsure.api.counters import Counters
-from howsure.api.errors import RequestRefusal
 from howsure.api.middleware import HEADERS, REQUEST_ID, LimitedBody, RequestLimits, RequestMiddleware
 from howsure.model.job import QueueLengths
 
@@ -148,14 +148,14 @@ async def test_a_request_keeps_an_id_that_does_no_harm(given: str, kept: bool) -
 async def test_a_refusal_is_answered_once_and_never_in_the_middle() -> None:
     async def late(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        raise RequestRefusal(403, "forbidden", "too late")
+        raise HTTPException(403, "too late")
 
     async def early(scope: Any, receive: Any, send: Any) -> None:
-        raise RequestRefusal(403, "forbidden", "in time")
+        raise HTTPException(403, "in time")
 
     caller = await asked(Caller(), early)
     assert (caller.status, b"in time" in caller.said[1]["body"]) == (403, True)
-    with pytest.raises(RequestRefusal, match="too late"):
+    with pytest.raises(HTTPException, match="too late"):
         await asked(Caller(), late)
 
 

@@ -10,8 +10,8 @@ import pytest
 from fastapi import Request
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
 
-from howsure.api.errors import RequestRefusal
 from howsure.api.pages import NEXT_CURSOR, page, read_cursor, read_number
 
 
@@ -42,15 +42,15 @@ def test_no_cursor_is_the_beginning(cursor: str | None) -> None:
 
 @pytest.mark.parametrize("cursor", ["a", "_w==", "gA==", "abc"], ids=str)
 def test_what_is_no_cursor_is_refused(cursor: str) -> None:
-    with pytest.raises(RequestRefusal) as raised:
+    with pytest.raises(HTTPException) as raised:
         read_cursor(cursor)
-    assert (raised.value.status, raised.value.kind) == (422, "invalid")
+    assert raised.value.status_code == 422
     assert NEXT_CURSOR in str(raised.value)
 
 
 @pytest.mark.parametrize("place", ["x", "-1", "1.5", "9999999999", "\u0663", "2026-11-15T09:30:00Z~id"])
 def test_a_cursor_of_another_list_is_refused(place: str) -> None:
-    with pytest.raises(RequestRefusal, match="of another list"):
+    with pytest.raises(HTTPException, match="of another list"):
         read_number(page(asked(), [], place).headers[NEXT_CURSOR])
 
 

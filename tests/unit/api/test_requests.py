@@ -10,14 +10,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.errors import JsonAnswer
 from howsure.api.requests import (
-    MAX_DEPTH,
     MAX_KEY_LENGTH,
     REPLAYED_HEADER,
     answer_once,
@@ -25,10 +25,10 @@ from howsure.api.requests import (
     new_id,
     read_json,
     store_instead,
-    too_deep,
 )
-from howsure.errors import Conflict
+from howsure.errors import Conflict, InputError
 from howsure.model.access_scope import AccessScope
+from howsure.services.host.json_limits import MAX_DEPTH, MAX_VALUES, JsonMeter, check_json
 from howsure.services.host.keys import OWNER, Caller
 from howsure.store.keys import KeyScope
 from howsure.store.store import Store
@@ -47,6 +47,7 @@ VALUES = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(value=VALUES)
 def test_whatever_json_says_is_read(value: Any) -> None:
+    assume("\\u0000" not in json.dumps(value))
     assert read_json(json.dumps(value).encode()) == value
 
 
@@ -74,24 +75,60 @@ def nested(levels: int, *, lists: bool) -> Any:
     ("levels", "deep"), [(0, False), (MAX_DEPTH - 1, False), (MAX_DEPTH, True), (MAX_DEPTH + 50, True)]
 )
 def test_so_many_levels_and_no_more(levels: int, deep: bool, lists: bool) -> None:
-    value = nested(levels, lists=lists)
-    assert too_deep(value) is deep
+    """Counted while a body comes: tests/hardening/test_bodies.py sends them."""
+    text = json.dumps(nested(levels, lists=lists)).encode()
     if deep:
-        with pytest.raises(RequestRefusal, match="nested too deeply: at most 100 levels") as raised:
-            read_json(json.dumps(value).encode())
-        assert raised.value.status == 422
+        with pytest.raises(InputError, match="nested too deeply: at most 100 levels"):
+            check_json(text)
     else:
-        assert read_json(json.dumps(value).encode()) == value
+        check_json(text)
 
 
 @pytest.mark.parametrize("body", [b"[" * 100_000, b'{"a":' * 100_000, b"[" * 50_000 + b"]" * 50_000])
 def test_nesting_without_end_breaks_nothing(body: bytes) -> None:
-    with pytest.raises((RequestRefusal, json.JSONDecodeError)):
+    with pytest.raises((HTTPException, json.JSONDecodeError)):
         read_json(body)
+    with pytest.raises(InputError, match="nested too deeply"):
+        check_json(body)
 
 
 def test_width_is_no_depth() -> None:
-    assert not too_deep({str(number): [number] * 10 for number in range(5_000)})
+    check_json(json.dumps({str(number): [number] * 10 for number in range(5_000)}).encode())
+
+
+@pytest.mark.parametrize("text", [b"1,", b'"a":1,', b"[],", b"{},"])
+def test_so_many_values_and_no_more(text: bytes) -> None:
+    with pytest.raises(InputError, match="more than 200,000 values"):
+        check_json(b"[" + text * (MAX_VALUES + 1))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_what_stands_in_strings_does_not_count_wherever_a_piece_ends(size: int) -> None:
+    text = json.dumps({'\\"[{,': "[" * 300 + '\\"' * 9 + "\\\\", "b": ["]}" * 99, '"', "\\"]}).encode()
+    meter = JsonMeter()
+    for start in range(0, len(text), size):
+        meter.add(text[start : start + size])
+    with pytest.raises(InputError, match="nested too deeply"):
+        meter.add(b"[" * MAX_DEPTH)
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [
+        (b'"a\\u0000"', True),
+        (b'"a\\\\u0000"', False),
+        (b'"\\\\\\u0000"', True),
+        (b'"u0000"', False),
+        (b'"\\u00001"', True),
+    ],
+)
+def test_break_14_nul_is_seen_in_json(text: bytes, has: bool) -> None:
+    assert ("\0" in json.loads(text)) is has
+    if has:
+        with pytest.raises(HTTPException, match=r"the character U\+0000 \(NUL\) stands in a text of the JSON"):
+            read_json(text)
+    else:
+        assert read_json(text) == json.loads(text)
 
 
 ANA = Caller("ana", frozenset((KeyScope.WRITE,)), AccessScope(organization_id="acme"), "key-a")
@@ -217,7 +254,7 @@ def test_what_is_made_has_an_id_that_follows_from_the_name() -> None:
 
 @pytest.mark.parametrize("name", ["a" * (MAX_KEY_LENGTH + 1), "a\tb", "\xe9", "a\x00"])
 def test_a_name_that_cannot_be_kept_is_refused(name: str) -> None:
-    with pytest.raises(RequestRefusal, match="printable ASCII characters"):
+    with pytest.raises(HTTPException, match="printable ASCII characters"):
         key_of(asked(None, name))
 
 

@@ -11,8 +11,8 @@ from howsure.api.app import ServiceAccess
 from howsure.api.server import ServerOptions, access_for, is_loopback
 from howsure.config import ServiceSettings, Settings
 from howsure.errors import ConfigInvalid
-from howsure.kit.builtins import builtin_kit
-from howsure.policies.profiles import builtin_profiles
+from howsure.kit.plugins import builtin_kit
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host.keys import KeyRequest, make_key
 from howsure.services.workspace import Workspace
 from howsure.store.keys import KeyScope

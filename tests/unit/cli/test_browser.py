@@ -131,7 +131,7 @@ async def test_a_search_stays_within_what_the_filter_lists(tmp_path: Path) -> No
 async def test_summary_and_triage_are_pages_of_the_run(tmp_path: Path) -> None:
     played = await shown(tmp_path, four(), "s", "t")
     assert "● 1 passed + ■ 2 failed + ▲ 1 errored" in "\n".join(played.frames[1])
-    assert "P2: Then the agent" in played.text
+    assert "P2: Mend the agent" in played.text
     assert "No model was asked" not in played.text
 
 

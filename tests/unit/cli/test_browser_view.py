@@ -28,9 +28,9 @@ from howsure.cli.browser_view import (
     set_page_length,
     show_matches,
 )
-from howsure.model.verdict import Verdict
+from howsure.model.verdict import DECIDED, Verdict
 
-PASSED, FAILED, ERRORED, SKIPPED = Verdict
+PASSED, FAILED, ERRORED, SKIPPED = DECIDED
 
 
 def entries(*verdicts: Verdict) -> list[BrowserEntry]:

@@ -232,17 +232,23 @@ def test_doctor_cache_and_schema_end_well(howsure: Run, tmp_path: Path) -> None:
         "simulation",
         "test-set",
         "legal",
+        "plain",
         "responses",
         "settings",
     ]
     assert howsure("schema", "klingon").exit_code == 2
 
 
-@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"judge", "db", "keys", "demo", "init", "completion"}))
+@pytest.mark.parametrize(
+    "command",
+    sorted(set(COMMANDS) - {"audit", "judge", "label", "db", "keys", "demo", "init", "completion", "comment", "trust"}),
+)
 def test_wrong_settings_stop_every_command(howsure: Run, tmp_path: Path, command: str) -> None:
     (tmp_path / "howsure.yaml").write_text("colour: red\n", encoding="utf-8")
     words = {
         "run": ("x",),
+        "import": ("x",),
+        "export": ("--to", "junit", "-o", "y"),
         "validate": ("x",),
         "retry": ("--errors",),
         "plan": ("--difference", "5%"),
@@ -250,8 +256,10 @@ def test_wrong_settings_stop_every_command(howsure: Run, tmp_path: Path, command
         "convert": ("x", "-o", "y"),
         "sample": ("x", "-n", "1", "-o", "y"),
         "split": ("x",),
+        "rank": ("x",),
         "merge": ("x", "-o", "y"),
         "ci": ("x",),
+        "erase": ("--user", "x"),
     }.get(command, ())
     done = howsure(command, *words)
     assert done.exit_code == 2

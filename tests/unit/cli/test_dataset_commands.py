@@ -212,4 +212,4 @@ def test_a_file_whose_name_moves_the_cursor_is_shown_and_not_obeyed(howsure: Run
     done = howsure("validate", ".")
     assert done.exit_code == 0, done.output
     assert "\x1b" not in done.stdout
-    assert "a␛[2Jb.jsonl (legal): 1 cases, valid" in done.stdout
+    assert "a␛[2Jb.jsonl (legal): 1 case, valid" in done.stdout

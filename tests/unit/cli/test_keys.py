@@ -31,7 +31,7 @@ def made(keys: Run, *words: str) -> dict[str, Any]:
 
 
 def test_a_secret_is_shown_when_it_is_made_and_never_again(keys: Run) -> None:
-    assert keys("list").stdout == "No keys yet: `howsure keys create --name me --scope admin`.\n"
+    assert keys("list").stdout == "No keys yet: `howsure keys create --name me --role admin`.\n"
     done = keys("create", "--name", "me", "--scope", "read")
     secret, *rest = done.stdout.splitlines()
     assert rest[1].startswith("This is the only time it is shown. Its id is ")
@@ -46,8 +46,9 @@ def test_what_a_key_opens_is_as_narrow_as_was_asked(keys: Run) -> None:
     key = made(keys, "--name", "ci", "--scope", "read", "--scope", "run", "--organization", "acme", "--agent", "bot")
     assert (key["scopes"], key["organization_id"], key["agent_ids"]) == (["read", "run"], "acme", ["bot"])
     assert key["expires_at"] is None
+    assert key["role"] == "runner"
     line = keys("list").stdout
-    assert "read,run" in line
+    assert " runner " in line
     assert "acme  ci" in line
 
 
@@ -74,8 +75,8 @@ def test_a_name_of_bytes_that_are_no_text_can_be_kept(keys: Run) -> None:
     ("words", "told"),
     [
         (("create", "--scope", "read"), "Missing option '--name'"),
-        (("create", "--name", "x"), "Missing option '--scope'"),
-        (("create", "--name", "x", "--scope", "root"), "'root' is not one of 'read', 'write', 'run', 'admin'"),
+        (("create", "--name", "x"), "Missing option '--role' (or '--scope')"),
+        (("create", "--name", "x", "--scope", "root"), "'root' is not one of 'read', 'label', 'write', 'run', 'admin'"),
         (("create", "--name", "x", "--scope", "read", "--days", "0"), "--days expects a number of days, more than 0"),
         (("create", "--name", "x", "--scope", "read", "--days", "1e300"), "and up to 36500, not 1e+300"),
         (("password", "x", "--scope", "read", "--days", "nan"), "and up to 36500, not nan"),
@@ -124,7 +125,7 @@ def test_a_new_one_takes_the_place_of_the_old() -> None:
     ("words", "typed", "said"),
     [
         (("ana", "--scope", "read"), "short\nshort\n", "10 to 1,024 characters"),
-        (("ana",), f"{GOOD}\n{GOOD}\n", "Missing option '--scope'"),
+        (("ana",), f"{GOOD}\n{GOOD}\n", "Missing option '--role' (or '--scope')"),
         (("--scope", "read"), f"{GOOD}\n{GOOD}\n", "Missing argument 'NAME'"),
     ],
 )

@@ -113,7 +113,7 @@ def many(count: int) -> DatasetInvalid:
 
 def test_a_refusal_shows_the_first_problems_and_counts_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
     error = many(SHOWN_PROBLEMS + 3)
-    print_error(error, error.problems, as_json=False)
+    print_error(error, as_json=False)
     out, err = capsys.readouterr()
     said = err.splitlines()
     assert out == ""
@@ -124,13 +124,13 @@ def test_a_refusal_shows_the_first_problems_and_counts_the_rest(capsys: pytest.C
 
 def test_exactly_as_many_as_are_shown_leave_no_rest(capsys: pytest.CaptureFixture[str]) -> None:
     error = many(SHOWN_PROBLEMS)
-    print_error(error, error.problems, as_json=False)
+    print_error(error, as_json=False)
     assert "more" not in capsys.readouterr().err
 
 
 def test_a_refusal_in_json_has_every_problem_and_its_file(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     error = many(SHOWN_PROBLEMS + 3)
-    print_error(error, error.problems, as_json=True)
+    print_error(error, as_json=True)
     out, err = capsysbinary.readouterr()
     told = json.loads(out)
     assert err == b""
@@ -148,7 +148,7 @@ def test_a_refusal_in_json_has_every_problem_and_its_file(capsysbinary: pytest.C
         (PlanRefused("no"), 2, "error: no"),
         (NotFound("gone"), 2, "error: gone"),
         (Conflict("both"), 2, "error: both"),
-        (KeyboardInterrupt(), 130, "`howsure resume latest` goes on"),
+        (KeyboardInterrupt(), 130, "Interrupted. Nothing is half-stored: type it again."),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )
@@ -162,6 +162,16 @@ def test_what_the_user_can_mend_ends_with_its_code(error: BaseException, code: i
     assert done.exit_code == code
     assert done.stdout == ""
     assert told in done.stderr
+
+
+def test_a_run_that_is_interrupted_can_be_resumed() -> None:
+    @click.command()
+    def command() -> None:
+        with exit_on_error(as_json=False, runs=True):
+            raise KeyboardInterrupt
+
+    done = CliRunner().invoke(command)
+    assert (done.exit_code, "`howsure resume latest` goes on" in done.stderr) == (130, True)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("ours"), HowsureError("ours")])

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from howsure.cli.progress import SHOWN_WARNINGS, ProgressTally, finish_run, progress, show_progress
-from howsure.cli.summary import print_summary
+from howsure.cli.progress import SHOWN_WARNINGS, ProgressTally, finish_run, print_summary, progress, show_progress
 from howsure.model.case import Case
 from howsure.model.result import Result
 from howsure.model.run import Counts, DatasetPin, Pins, Run, RunState
@@ -102,7 +101,7 @@ PINS = Pins(request=RunRequest(target="recorded", judge="offline"), datasets=(Da
 
 
 def a_run(state: RunState = RunState.COMPLETED, **counts: int) -> Run:
-    numbers = Counts(total=4, **counts)
+    numbers = replace(Counts(total=4), **counts)
     return Run(id="0123456789", name="nightly", state=state, pins=PINS, counts=numbers, created_at=utc_now())
 
 
@@ -111,7 +110,7 @@ def a_summary(state: RunState = RunState.COMPLETED, **counts: int) -> Summary:
 
 
 def a_handle(run: Run, done: int = 0, *warnings: str) -> RunHandle:
-    plan: Any = SimpleNamespace(warnings=warnings)
+    plan: Any = SimpleNamespace(warnings=warnings, cases=SimpleNamespace(datasets=()))
     return RunHandle(run=run, plan=plan, done=done)
 
 

@@ -10,6 +10,7 @@ from threading import Thread
 import pytest
 
 from api.served import serving
+from api.shared import CALM
 
 
 class Served:
@@ -22,7 +23,7 @@ class Served:
         self._thread = Thread(target=self._loop.run_until_complete, args=(self._serve(folder),))
 
     async def _serve(self, folder: Path) -> None:
-        async with serving(folder) as caller:
+        async with serving(folder, pace=CALM) as caller:
             self.url = caller.base
             self._ready.set()
             await self._stop.wait()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import os
 import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -108,7 +108,7 @@ def test_a_client_that_asked_nothing_has_no_thread() -> None:
 def test_a_program_that_closes_nothing_ends_quietly(service: str) -> None:
     program = f"import howsure; client = howsure.Client({service!r}, environ={{}}); print(client.health().status)"
     done = subprocess.run(
-        [sys.executable, "-Wd", "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-Wd", "-c", program], capture_output=True, text=True, timeout=240, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
 
@@ -203,23 +203,25 @@ def test_a_thread_that_never_began_does_nothing_at_its_end() -> None:
 def test_many_at_once_share_one_loop() -> None:
     thread = LoopThread()
     found: list[int] = []
+    waiting: list[int] = []
 
     async def waited(number: int) -> int:
-        await asyncio.sleep(0.05)
+        waiting.append(number)
+        async with asyncio.timeout(30):
+            # One after the other they would wait for ever.
+            while len(waiting) < 10:
+                await asyncio.sleep(0.01)
         return number
 
     def ask(number: int) -> None:
         found.append(thread.run(waited(number)))
 
     asking = [threading.Thread(target=ask, args=(number,)) for number in range(10)]
-    begun = time.monotonic()
     for each in asking:
         each.start()
     for each in asking:
-        each.join(10)
+        each.join(60)
     assert sorted(found) == list(range(10))
-    # One after the other they would take ten times as long.
-    assert time.monotonic() - begun < 0.45
     assert sum(each.name == "howsure-client" for each in threading.enumerate()) >= 1
     thread.finish(nothing())
 
@@ -233,6 +235,7 @@ def test_whoever_stops_waiting_stops_what_is_waited_for() -> None:
     stopped = threading.Event()
 
     async def forever() -> None:
+        asyncio.get_running_loop().call_later(0.2, os.kill, os.getpid(), signal.SIGALRM)
         try:
             await asyncio.sleep(60)
         finally:
@@ -243,12 +246,11 @@ def test_whoever_stops_waiting_stops_what_is_waited_for() -> None:
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(Interrupted):
             thread.run(forever())
     finally:
         signal.signal(signal.SIGALRM, before)
-    assert stopped.wait(5)
+    assert stopped.wait(60)
     thread.finish(nothing())
 
 
@@ -268,7 +270,7 @@ def test_whoever_waits_while_it_is_closed_is_told() -> None:
 
     waiting = threading.Thread(target=wait, daemon=True)
     waiting.start()
-    assert began.wait(5)
+    assert began.wait(60)
     thread.finish(nothing())
-    waiting.join(5)
+    waiting.join(60)
     assert told == ["this client is closed: make another"]

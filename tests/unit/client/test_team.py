@@ -11,7 +11,7 @@ import pytest
 
 from api.operations import a_rubric, a_test_set, entry
 from api.shared import AGENT, Service, in_a_thread
-from databases import KINDS, a_database
+from databases import IN_TURN, a_database
 from howsure.api.app import ServiceAccess
 from howsure.client.async_client import AsyncClient
 from howsure.client.blocking_client import Client
@@ -34,7 +34,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
         yield started
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=IN_TURN)
 def team(request: pytest.FixtureRequest, running: Callable[[str], Service]) -> Service:
     return running(request.param)
 

@@ -85,9 +85,12 @@ def killed(process: subprocess.Popen[bytes]) -> None:
     process.wait(30)
 
 
+@pytest.mark.thorough
 def test_a_run_is_waited_for_across_a_kill_of_the_service(tmp_path: Path) -> None:
     (tmp_path / "slow_bot.py").write_text(SLOW)
-    settings = "targets: {slow: {kind: function, function: 'slow_bot:answer'}}\nservice: {target: slow}\n"
+    settings = (
+        "targets: {slow: {kind: function, function: 'slow_bot:answer'}}\nservice: {target: slow, unknown_bots: true}\n"
+    )
     (tmp_path / "howsure.yaml").write_text(settings)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -13,11 +13,12 @@ import pytest
 
 from dialect_rows import explain, mcq, write_rows
 from howsure.dialects.base import Dialect, ScanningDialect, WatchedDialect
-from howsure.dialects.datasets import FileReport, detect, digest, expand, is_pipe, read_cases, spool, validate
+from howsure.dialects.datasets import FileReport, detect, digest, expand, read_cases, validate
 from howsure.dialects.explain import ExplainDialect
 from howsure.dialects.legal import LegalDialect
 from howsure.errors import Conflict, DatasetInvalid, InputError, Level, NotFound, Problem
 from howsure.model.case import Case, SingleTurn
+from howsure.services.files import is_pipe, spool
 
 LEGAL = LegalDialect()
 
@@ -188,7 +189,7 @@ def test_the_dialect_that_fits_is_found(tmp_path: Path) -> None:
 
 def test_a_file_of_no_dialect_is_refused_with_the_known_ones(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", [{"a": 1}])
-    with pytest.raises(InputError, match=r"not recognised as any dialect \(known: legal, explain\); name one"):
+    with pytest.raises(InputError, match=r"the columns are `a`; .*or name one with --dialect \(legal, explain\)"):
         detect(path, KNOWN)
 
 
@@ -263,7 +264,9 @@ class TestFolders:
         assert folder / "empty.jsonl" in expand([folder], KNOWN)
 
     def test_a_folder_without_data_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(InputError, match=r"no data file \(.csv, .json, .jsonl, .ndjson\) in this folder"):
+        with pytest.raises(
+            InputError, match=r"no data file \(.csv, .json, .jsonl, .ndjson, .tsv, .parquet\) in this folder"
+        ):
             expand([tmp_path])
         write_rows(tmp_path / "x.jsonl", [{"a": 1}])
         with pytest.raises(InputError, match=r"no data file .* of a known dialect \(legal, explain\)"):

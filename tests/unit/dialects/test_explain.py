@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from dialect_rows import Row, explain, write_rows
 from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.explain import ExplainDialect
-from howsure.dialects.explain_rows import json_text, payload_of
-from howsure.dialects.explain_schema import AGENTS, DEFAULT_EVALS, PAYLOADS
+from howsure.dialects.explain_rows import AGENTS, DEFAULT_EVALS, PAYLOADS, json_text, payload_of
 from howsure.dialects.ids import SeenIds
 from howsure.dialects.problems import Spot
 from howsure.errors import DatasetInvalid, Problem

@@ -30,7 +30,7 @@ from howsure.model.expectation import (
     Trajectory,
 )
 from howsure.model.transcript import BrokenRecording, Tool
-from json_strategies import filled, literals, objects, plain_keys, texts, values
+from json_strategies import case_ids, filled, literals, objects, plain_keys, texts, values
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "seed_001_golden.json"
 DIALECT = GoldenDialect()
@@ -523,7 +523,7 @@ references = st.fixed_dictionaries(
 )
 questions: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
-        "id": filled,
+        "id": case_ids,
         "user_inputs": st.lists(filled, min_size=1, max_size=3),
         "agents_evaluated": st.lists(filled, max_size=2),
         "reference_data": references,

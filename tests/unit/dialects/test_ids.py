@@ -86,8 +86,8 @@ def test_marks_answer_as_a_dictionary_would() -> None:
 @pytest.mark.parametrize("id", ["", " ", "ä", "日本語", "\ud800", "x" * 100_000], ids=repr)
 def test_any_text_can_be_an_id(id: str) -> None:
     marks = IdHashes()
-    assert marks.first(id, 5) == 5
-    assert marks.first(id, 6) == 5
+    assert marks.add_all([id], 5)
+    assert not marks.add_all([id], 6)
     assert (marks.known(id), marks.known(id + "!")) == (5, 0)
 
 

@@ -30,7 +30,7 @@ from howsure.model.expectation import (
     WeightedCriteria,
 )
 from howsure.model.transcript import Message, Role, ToolCall, Transcript
-from json_strategies import filled, objects, texts
+from json_strategies import case_ids, filled, objects, texts
 
 DIALECT = LegalDialect()
 CHECKER = SchemaChecker(SCHEMA)
@@ -299,7 +299,7 @@ optional: dict[str, st.SearchStrategy[Any]] = {
     ),
     "x-note": st.integers(),
 }
-shared = {"schema_version": st.just("legal_eval_v1"), "id": filled, "dataset": filled, "prompt": filled}
+shared = {"schema_version": st.just("legal_eval_v1"), "id": case_ids, "dataset": filled, "prompt": filled}
 
 
 @st.composite

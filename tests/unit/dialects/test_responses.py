@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.responses import RecordedResponse, read_responses
+from howsure.dialects.responses import SCHEMA, RecordedResponse, read_responses
 from howsure.errors import Problem
 from howsure.model.transcript import (
     AgentStep,
@@ -26,6 +26,10 @@ from howsure.model.transcript import (
 
 def read(path: Path) -> list[RecordedResponse | Problem]:
     return list(read_responses(path))
+
+
+def test_the_schema_knows_every_count_of_usage() -> None:
+    assert {*SCHEMA["properties"]["usage"]["properties"], "cost_usd"} == set(Usage.__struct_fields__)
 
 
 def lines(folder: Path, *rows: Any) -> Path:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from howsure.dialects.rubric_files import applicable, is_rubric, read_rubric, rubric_document
+from howsure.dialects.agent_files import RUBRIC_SCHEMA, applicable, is_rubric, read_rubric, rubric_document
 from howsure.errors import DatasetInvalid, Level, Problem, UnknownName
 from howsure.model.rubric import Rubric, Rule, Scope, Severity
 from json_strategies import filled, texts, values
@@ -33,6 +33,12 @@ def problems_of(path: Path) -> list[Problem]:
     with pytest.raises(DatasetInvalid) as refused:
         read_rubric(path)
     return list(refused.value.problems)
+
+
+def test_the_schema_knows_the_words_of_the_model() -> None:
+    fields = RUBRIC_SCHEMA["properties"]["rules"]["items"]["properties"]
+    assert fields["severity"]["enum"] == [one.value for one in Severity]
+    assert fields["component_scope"]["enum"] == [*(one.value for one in Scope), None]
 
 
 def test_the_block_of_the_seed_reads_as_it_stands() -> None:
@@ -189,7 +195,11 @@ conditions = st.fixed_dictionaries(
     {}, optional={"pass_conditions": st.lists(filled, max_size=2), "fail_conditions": st.lists(filled), "odd": values}
 )
 rules: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
-    {"id": filled, "name": filled, "severity": st.sampled_from(["high", "medium", "low"])},
+    {
+        "id": filled.filter(lambda it: "\0" not in it),
+        "name": filled,
+        "severity": st.sampled_from(["high", "medium", "low"]),
+    },
     optional={
         "category": st.none() | texts,
         "description": st.none() | texts,

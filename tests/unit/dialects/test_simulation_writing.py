@@ -39,7 +39,7 @@ from howsure.model.transcript import (
     Transcript,
     Usage,
 )
-from json_strategies import filled, literals, objects, plain_keys, texts, values
+from json_strategies import case_ids, filled, literals, objects, plain_keys, texts, values
 from simulation_files import HEADERS, INTERACTION, PROCESSED, REAL_TRACE, row, write_file
 
 DIALECT = SimulationDialect()
@@ -240,7 +240,7 @@ expectations = st.tuples(
 )
 any_cases = st.builds(
     Case,
-    id=filled,
+    id=case_ids,
     input=st.lists(filled, min_size=1, max_size=3).map(lambda turns: Script(turns=tuple(turns))),
     expectations=st.just(()) | expectations,
     world=st.just(World.GOLDEN),

@@ -30,8 +30,8 @@ from howsure.model.expectation import (
     Trajectory,
     text_id,
 )
-from howsure.model.transcript import BrokenRecording
-from json_strategies import filled, objects, texts, values
+from howsure.model.transcript import BrokenRecording, Transcript
+from json_strategies import case_ids, filled, objects, texts, values
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "seed_003_test_set.json"
 DIALECT = TestSetDialect()
@@ -190,8 +190,8 @@ FAULTS: list[tuple[str, Any, str, str]] = [
     ("id blank", entry(item_id=" "), "empty", "item_id"),
     ("type missing", entry(type=...), "missing-field", "type"),
     ("type unknown", entry(type="chat"), "unknown-value", "type"),
-    ("type transcript", entry(type="transcript"), "unsupported-type", "type"),
-    ("type voice", entry(type="voice_simulation", inputs={}), "unsupported-type", "type"),
+    ("type transcript", entry(type="transcript"), "missing-field", "inputs.messages"),
+    ("type voice", entry(type="voice_simulation", inputs={"messages": []}), "too-few", "inputs.messages"),
     ("inputs missing", entry(inputs=...), "missing-field", "inputs"),
     ("message missing", entry(inputs={}), "missing-field", "inputs.message"),
     ("message null", entry(inputs={"message": None}), "wrong-type", "inputs.message"),
@@ -246,10 +246,22 @@ def test_each_fault_is_one_problem_at_its_place(tmp_path: Path, fault: Any, code
     assert problems[0].line == 15
 
 
-def test_what_cannot_be_run_comes_with_advice(tmp_path: Path) -> None:
-    _, (problem,) = read(a_file(tmp_path, entry(type="transcript")))
-    assert problem.hint == "transcripts that exist already are graded with --responses"
-    assert problem.expected == "single_turn or scenario"
+def test_a_finished_conversation_is_read_and_written_whole(tmp_path: Path) -> None:
+    said = [
+        {"role": "user", "content": "Refund me", "start_ms": 0, "end_ms": 900},
+        {"role": "assistant", "content": "Done.", "start_ms": 1500, "end_ms": 2500},
+    ]
+    inputs = {"messages": said, "tool_calls": [{"name": "refund", "result": "ok"}], "state": {"paid": True}}
+    items = [entry(item_id=kind, type=kind, inputs=inputs) for kind in ("transcript", "voice_simulation")]
+    cases, problems = read(a_file(tmp_path, *items))
+    assert not problems
+    for case in cases:
+        assert isinstance(case.recorded, Transcript)
+        assert (case.input, case.recorded.answer, case.state) == (Script(turns=("Refund me",)), "Done.", {})
+        assert ([call.name for call in case.recorded.tool_calls], case.recorded.state) == (["refund"], {"paid": True})
+        assert case.recorded.duration_ms == 2500
+    DIALECT.write(cases, tmp_path / "again.json")
+    assert read(tmp_path / "again.json")[0] == cases
 
 
 @pytest.mark.parametrize(
@@ -486,8 +498,8 @@ common: dict[str, Any] = {
     "odd": values,
 }
 entries = st.one_of(
-    st.fixed_dictionaries({"item_id": filled, "type": st.just("single_turn"), "inputs": single}, optional=common),
-    st.fixed_dictionaries({"item_id": filled, "type": st.just("scenario"), "inputs": simulated}, optional=common),
+    st.fixed_dictionaries({"item_id": case_ids, "type": st.just("single_turn"), "inputs": single}, optional=common),
+    st.fixed_dictionaries({"item_id": case_ids, "type": st.just("scenario"), "inputs": simulated}, optional=common),
 )
 test_sets = st.fixed_dictionaries(
     {"items": st.lists(entries, min_size=1, max_size=3, unique_by=lambda one: one["item_id"])},

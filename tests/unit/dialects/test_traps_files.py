@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from dialect_rows import Row, mcq, reference_qa, rubric_qa, write_rows
+from howsure.dialects.agent_files import read_rubric
 from howsure.dialects.base import Dialect
 from howsure.dialects.golden import GoldenDialect
 from howsure.dialects.legal import LegalDialect
-from howsure.dialects.rubric_files import read_rubric
 from howsure.dialects.test_set import TestSetDialect
 from howsure.errors import DatasetInvalid, Level, Problem
 from howsure.model.case import Case

@@ -12,6 +12,7 @@ from howsure.errors import JudgeFailed, TargetTimedOut
 from howsure.graders.base import Grader
 from howsure.graders.measures import measures
 from howsure.model.case import Case, Script, World
+from howsure.model.flag import NO_ANSWER, Flag
 from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.model.simulation import Ending, MistakeKind, Simulation, UserMistake
 from howsure.model.transcript import BrokenRecording, Span, Transcript
@@ -99,7 +100,7 @@ async def test_a_conversation_that_broke_is_measured_and_not_graded() -> None:
         ("tool_utilization", 1.0)
     ]
     assert result.recording == BrokenRecording(
-        reason="the recorded conversation broke: 503", transcript=broken.transcript
+        reason="the recorded conversation broke: 503", transcript=broken.transcript, failure_kind="TargetFailed"
     )
 
 
@@ -234,3 +235,18 @@ async def test_a_finished_conversation_is_taken_as_it_is() -> None:
     said = a_transcript("done", calls=[("refund", {"order": "1"})])
     result = await attempt(a_case(), lane(ScriptedTarget(said)), RULES)
     assert result.transcript is said
+
+
+@pytest.mark.parametrize("grades", [(GOOD,), (), (Unscored(name="x", why=UnscoredReason.ERROR, reason="?"),)])
+async def test_an_agent_that_ends_its_turn_without_a_word_fails_whatever_the_grades_are(
+    grades: Sequence[Grade],
+) -> None:
+    silent = a_transcript(flags=(Flag(NO_ANSWER, "the agent 'desk' said nothing"),))
+    result = await attempt(a_case(recorded=silent), lane(RecordedTarget(), Marks("marks", *grades)), RULES)
+    assert result.verdict is Verdict.FAILED
+    assert result.reasons[0] == "the agent 'desk' said nothing"
+
+
+async def test_a_case_without_a_recording_is_skipped() -> None:
+    result = await attempt(a_case(), lane(RecordedTarget(), Marks("marks", GOOD)), RULES)
+    assert (result.verdict, result.reasons) == (Verdict.SKIPPED, ("nothing was recorded for 'case-1'",))

@@ -9,8 +9,8 @@ import pytest
 
 from howsure.engine.candidates import GraderSelection
 from howsure.graders.base import GraderContext
-from howsure.graders.golden_evals import golden_judged
 from howsure.graders.judged_answers import ReferenceAnswerGrader
+from howsure.graders.judged_evals import golden_judged
 from howsure.graders.measures import measures
 from howsure.graders.output_contract import OutputContractGrader
 from howsure.graders.tool_calls import tool_calls

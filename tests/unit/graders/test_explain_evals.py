@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howsure.graders.base import GraderContext
-from howsure.graders.explain_evals import LIBRARY_EVALS, ExplainEval, explain_evals, library_evals
+from howsure.graders.judged_evals import LIBRARY_EVALS, ExplainEval, explain_evals, library_evals
 from howsure.judges.judge_prompts import judge_messages, load_prompts
 from howsure.judges.recordings import RecordedJudge
 from howsure.model.agent import Agent

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from howsure.graders.base import GraderContext
-from howsure.graders.golden_evals import GoldenJudgedGrader, golden_judged
+from howsure.graders.judged_evals import GoldenJudgedGrader, golden_judged
 from howsure.judges.judge_prompts import load_prompts
 from howsure.judges.recordings import RecordedJudge, RecordingJudge
 from howsure.model.case import Case, Scenario, Script, World

@@ -9,13 +9,13 @@ import pytest
 from howsure.graders.base import BindableGrader, GraderContext
 from howsure.graders.judged_answers import ExpectedOutcomeGrader
 from howsure.graders.judged_grader import JudgedGrader
-from howsure.kit.builtins import judged_graders
+from howsure.kit.plugins import judged_graders
 from howsure.model.case import Case, Scenario, World
 from howsure.model.expectation import Criteria, Criterion, Goal, Qualities, ReferenceAnswer, WeightedCriteria
 from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.score import Score, Unscored, UnscoredReason
 from howsure.model.simulation import Ending, Simulation
-from howsure.policies.profiles import EXPLAIN_EVALS
+from howsure.policies.verdicts import EXPLAIN_EVALS
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
 RUBRIC = Rubric(name="Shop", rules=(Rule(id="BRIEF", name="Brief", severity=Severity.LOW),))

@@ -83,7 +83,12 @@ FULL = (
         attributes={
             "gen_ai.request.model": "gemini-2.5-flash",
             "gcp.vertex.agent.llm_response": {
-                "usage_metadata": {"prompt_token_count": 10, "candidates_token_count": 5, "thoughts_token_count": 5}
+                "usage_metadata": {
+                    "prompt_token_count": 10,
+                    "candidates_token_count": 5,
+                    "thoughts_token_count": 5,
+                    "cached_content_token_count": 0,
+                }
             },
         },
     ),

@@ -224,7 +224,7 @@ async def test_a_response_cut_off_is_told_and_not_counted_as_nothing_spent() -> 
     ("spans", "rate"),
     [
         ([gemini(prompt=100, completion=1, cached=40)], 0.4),
-        ([gemini(prompt=100, completion=1)], 0.0),
+        ([gemini(prompt=100, completion=1, cached=0)], 0.0),
         ([gemini(prompt=100, completion=1, cached=100)], 1.0),
         ([gemini(prompt=100, completion=1, cached=40), gemini(prompt=300, completion=1)], 0.1),
         ([openai(input_tokens=100, output_tokens=1, **{"cache_read.input_tokens": 300})], 0.75),
@@ -258,7 +258,7 @@ async def test_a_usage_with_more_cached_than_prompt_counts_them_beside_it_and_sa
     ("spans", "reason"),
     [
         ([openai(input_tokens=100, output_tokens=1)], "no call reports cached tokens"),
-        ([gemini(prompt=0, completion=1)], "no prompt tokens were used"),
+        ([gemini(prompt=0, completion=1, cached=0)], "no prompt tokens were used"),
     ],
 )
 async def test_where_nobody_reports_cached_tokens_there_is_no_rate(spans: list[Span], reason: str) -> None:
@@ -288,7 +288,7 @@ async def test_thinking_counted_inside_the_output_is_not_counted_twice() -> None
     ("spans", "reason"),
     [
         ([openai(input_tokens=1, output_tokens=1)], "no call reports thinking tokens"),
-        ([gemini(prompt=1, completion=0)], "the model wrote nothing"),
+        ([gemini(prompt=1, completion=0, thinking=0)], "the model wrote nothing"),
     ],
 )
 async def test_where_nobody_thinks_aloud_there_is_no_ratio(spans: list[Span], reason: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from howsure.dialects.rubric_files import read_rubric, rubric_document
+from howsure.dialects.agent_files import read_rubric, rubric_document
 from howsure.errors import DatasetInvalid, Problem
 from howsure.graders.base import GraderContext
 from howsure.graders.rubric import OutcomeCheck, RubricGrader, outcome_check

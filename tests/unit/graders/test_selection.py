@@ -8,8 +8,8 @@ import pytest
 
 from howsure.engine.candidates import GraderSelection, may_want
 from howsure.graders.base import BindableGrader, Grader, GraderContext
-from howsure.graders.explain_evals import ExplainEval, LibraryEval
-from howsure.kit.builtins import builtin_kit
+from howsure.graders.judged_evals import ExplainEval, LibraryEval
+from howsure.kit.plugins import builtin_kit
 from howsure.model.case import Case, SingleTurn, World
 from howsure.model.expectation import (
     AgentsInvolved,
@@ -30,7 +30,7 @@ from howsure.model.expectation import (
 )
 from howsure.model.score import Grade
 from howsure.model.transcript import Span, Transcript
-from howsure.policies.profiles import EXPLAIN_EVALS, builtin_profiles
+from howsure.policies.verdicts import EXPLAIN_EVALS, builtin_profiles
 
 CRITERION = Criterion(id="c", text="It is right.")
 EXPECTATIONS: tuple[Expectation, ...] = (
@@ -98,8 +98,8 @@ def test_the_selection_is_what_asking_every_grader_would_give(world: str, record
     mixed = [(), *((each,) for each in EXPECTATIONS), EXPECTATIONS]
     for expectations in mixed:
         case = a_case(*expectations, world=world, recorded=recorded)
-        assert list(selection.select(case)) == [grader for grader in graders if grader.wants(case)]
-        assert list(selection.select(case)) == [grader for grader in graders if grader.wants(case)]
+        assert list(selection.choose(case)[0]) == [grader for grader in graders if grader.wants(case)]
+        assert list(selection.choose(case)[0]) == [grader for grader in graders if grader.wants(case)]
 
 
 def test_a_question_with_options_bothers_few_graders() -> None:
@@ -122,7 +122,7 @@ def test_a_question_with_options_bothers_few_graders() -> None:
 )
 def test_a_grader_is_asked_about_cases_of_the_kind_it_names(case: Case, heard: int) -> None:
     grader = Listening()
-    assert list(GraderSelection([grader]).select(case)) == [grader] * heard
+    assert list(GraderSelection([grader]).choose(case)[0]) == [grader] * heard
     assert grader.heard == heard
 
 
@@ -145,6 +145,6 @@ def test_a_grader_that_says_nothing_is_always_asked() -> None:
             return ()
 
     grader = Plain()
-    assert list(GraderSelection([grader]).select(a_case())) == []
+    assert list(GraderSelection([grader]).choose(a_case())[0]) == []
     tagged = Case(id="two", input=SingleTurn(message="Is it?"), tags=("x",))
-    assert list(GraderSelection([grader]).select(tagged)) == [grader]
+    assert list(GraderSelection([grader]).choose(tagged)[0]) == [grader]

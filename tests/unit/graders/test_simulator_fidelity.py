@@ -10,7 +10,7 @@ import pytest
 from howsure.graders.base import GraderContext
 from howsure.graders.simulator_fidelity import NOT_SIMULATED, JudgedFidelityGrader, SimulatorFidelityGrader
 from howsure.judges.recordings import RecordedJudge, RecordingJudge
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.case import Case, Scenario, Script
 from howsure.model.expectation import Criteria, Criterion
 from howsure.model.score import UNIT, ZERO_TO_FIVE, Grade, Score, Unscored, UnscoredReason

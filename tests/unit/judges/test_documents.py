@@ -43,7 +43,10 @@ def test_a_document_is_looked_for_in_every_folder_and_never_outside(tmp_path: Pa
     shown = Documents([tmp_path / "nowhere", inside]).of(a_case_with("a.txt", "../secret.txt"))
     assert "| in" in shown
     assert "OUT" not in shown
-    assert "[document 2] ../secret.txt\n| (this document was not found, and nobody has read it)" in shown
+    assert (
+        "[document 2] ../secret.txt\n| (this document is refused: the path leaves the dataset's folder by `..`)"
+        in shown
+    )
 
 
 def test_a_long_document_is_cut_aloud(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from howsure.judges.base import Question
 from howsure.judges.empty_answers import EMPTY_ANSWER_RULE, is_blank
 from howsure.judges.live_judges import LiveJudge
-from howsure.kit.builtins import judged_graders
+from howsure.kit.plugins import judged_graders
 from howsure.model.score import Part
 from howsure.model.transcript import Message, Role, ToolCall, Transcript
 from howsure.testing import ScriptedModel, a_case

@@ -32,7 +32,7 @@ from howsure.judges.judge_prompts import (
     prompt_version,
     prompts_fingerprint,
 )
-from howsure.kit.builtins import judged_graders
+from howsure.kit.plugins import judged_graders
 from howsure.model.case import Fact, PlanStep, Scenario, SingleTurn
 from howsure.model.score import Part
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript

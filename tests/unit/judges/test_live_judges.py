@@ -15,7 +15,7 @@ from howsure.config import AnswerRendering
 from howsure.errors import BudgetReached, JudgeFailed, ModelFailed, ModelTimedOut
 from howsure.graders.base import GraderContext
 from howsure.graders.criteria import CriteriaGrader
-from howsure.graders.explain_evals import ExplainEval
+from howsure.graders.judged_evals import ExplainEval
 from howsure.graders.rubric import RubricGrader
 from howsure.judges.base import Question
 from howsure.judges.live_judges import LiveJudge, weighted_value

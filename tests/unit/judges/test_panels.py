@@ -14,8 +14,8 @@ from howsure.config import PanelRule, PanelSettings, load
 from howsure.errors import BudgetReached, ConfigInvalid, DatasetInvalid, JudgeFailed
 from howsure.graders.base import GraderContext
 from howsure.graders.criteria import CriteriaGrader, WeightedCriteriaGrader
-from howsure.graders.explain_evals import ExplainEval
 from howsure.graders.judged_answers import ReferenceAnswerGrader
+from howsure.graders.judged_evals import ExplainEval
 from howsure.judges.base import Judge, JudgeReply, Question, VotingProcedure
 from howsure.judges.live_judges import LiveJudge
 from howsure.judges.panels import PanelJudge, PanelMember, total_cost

@@ -13,6 +13,7 @@ from howsure.errors import JudgeFailed
 from howsure.judges.base import JudgeReply, Question
 from howsure.judges.replies import FINISH, ask_until_readable, read_check, read_rating, read_share
 from howsure.judges.rulings import Check, NotApplicable, Rating, RubricVerdicts, UnparsableReply
+from howsure.model.flag import UnreadableKind
 from howsure.model.score import LIKERT, OPEN, UNIT, ZERO_TO_FIVE, Part, Scale
 from howsure.testing import ScriptedJudge, a_case, a_transcript
 
@@ -46,6 +47,26 @@ async def test_a_long_unreadable_reply_is_shown_again_in_part() -> None:
     judge = ScriptedJudge({"criteria": ["x" * 9_000, "yes"]})
     await ask_until_readable(judge, QUESTION, read_check)
     assert "⟦5000 of 9000 characters were cut out here⟧" in judge.asked[1].replied
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        ("<think>hm</think>", UnreadableKind.EMPTY),
+        ("<think>hm, well", UnreadableKind.CUT_OFF),
+        ("I cannot rate this.", UnreadableKind.REFUSED),
+        ("I can say that it greets, somewhat.", UnreadableKind.NO_GRADE),
+        ('{"note": "fine"}', UnreadableKind.NO_GRADE),
+        ("{passed: maybe}", UnreadableKind.NOT_JSON),
+        ({"score": 0.5}, UnreadableKind.OFF_SCALE),
+        ('{"passed": true, "passed": false}', UnreadableKind.SEVERAL_GRADES),
+    ],
+)
+async def test_a_failure_names_the_kind_of_the_last_unreadable_reply(reply: Any, kind: UnreadableKind) -> None:
+    judge = ScriptedJudge({"criteria": ["hm", reply]})
+    with pytest.raises(JudgeFailed) as failure:
+        await ask_until_readable(judge, QUESTION, read_check)
+    assert failure.value.flag == f"unreadable_{kind.name.lower()}"
 
 
 async def test_after_its_tries_the_failure_tells_every_attempt() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.judges.reply_fields import (
+from howsure.judges.replies import (
     StatedNumber,
     Value,
     VerdictWord,
@@ -75,7 +75,7 @@ def test_what_a_field_holds(said: Any, expected: Value | None) -> None:
         ("**Score:** 3", [StatedNumber(3.0)]),
         ("Score (1-5): 4", [StatedNumber(4.0)]),
         ("I would rate this 4 out of 5.", [StatedNumber(4.0, 5.0)]),
-        ("I would rate this 4.", []),
+        ("I would rate this 4.", [StatedNumber(4.0)]),
         ("Verdict: pass", [YES]),
         ("Criteria met: no", [NO]),
         ("No, it does not.", [NO]),

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from howsure.config import load
 from howsure.errors import ConfigInvalid
-from howsure.kit.builtins import TARGET_KINDS, builtin_kit
+from howsure.kit.plugins import TARGET_KINDS, builtin_kit
 from howsure.kit.settings_schema import settings_schema
 from howsure.targets.base import TargetRequest
 
@@ -62,9 +62,11 @@ BAD = [
 ]
 
 
+SCHEMA = jsonschema_rs.Draft202012Validator(settings_schema(builtin_kit(())))
+
+
 def complaints(text: str) -> list[str]:
-    schema = jsonschema_rs.Draft202012Validator(settings_schema(builtin_kit(())))
-    return [error.message for error in schema.iter_errors(yaml.safe_load(text))]
+    return [error.message for error in SCHEMA.iter_errors(yaml.safe_load(text))]
 
 
 @pytest.mark.parametrize("text", GOOD)

@@ -13,8 +13,7 @@ import pytest
 
 from howsure.errors import ModelFailed, ModelRefused, ModelTimedOut
 from howsure.llm.base import Completion, ModelRequest
-from howsure.llm.calls import Timing
-from howsure.llm.client import ClientOptions, ModelClient
+from howsure.llm.client import ClientOptions, ModelClient, Timing
 from howsure.llm.messages import ChatMessage
 from howsure.llm.providers import BUILTINS_BY_NAME
 from howsure.model.llm_settings import PROVIDER_NAMES

@@ -16,8 +16,7 @@ from howsure.errors import CaseFailure
 from howsure.llm.base import ModelRequest
 from howsure.llm.cache import MemoryCache
 from howsure.llm.call_trace import trace_to_file
-from howsure.llm.calls import Timing
-from howsure.llm.client import ClientOptions, ModelClient
+from howsure.llm.client import ClientOptions, ModelClient, Timing
 from howsure.llm.messages import ChatMessage
 from howsure.llm.providers import BUILTINS_BY_NAME
 from howsure.llm.redact import Redactor

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from random import Random
 from typing import Any, TypeVar
 
-from howsure.llm.calls import Timing
+from howsure.llm.client import Timing
 from howsure.llm.transport import HttpResponse, TransportError, TransportFault
 
 R = TypeVar("R")
@@ -42,6 +42,11 @@ def virtually(work: Callable[[VirtualLoop], Coroutine[Any, Any, R]]) -> R:
     try:
         return loop.run_until_complete(work(loop))
     finally:
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left))
         loop.close()
 
 

@@ -175,7 +175,13 @@ def test_an_age_needs_a_clock() -> None:
         (one("a", "in", []), ("value",), "`in` takes a list with at least one value"),
         (one("a", "gt", "much"), ("value",), "`gt` takes a number, or a date or time in ISO 8601"),
         (one("a", "gt", True), ("value",), "`gt` takes a number, or a date or time in ISO 8601"),
-        (one("a", "matches", "("), ("value",), "`matches` takes a regular expression"),
+        (one("a", "matches", 5), ("value",), "`matches` takes a regular expression"),
+        (
+            one("a", "matches", "(?=a)"),
+            ("value",),
+            "`matches` takes a regular expression; "
+            "'(?=a)' looks ahead with `(?=`; write what follows into the pattern itself",
+        ),
         (one("a", "starts_with", ""), ("value",), "`starts_with` takes a text"),
         (one("a", "exists", "yes"), ("value",), "`exists` takes true or false"),
         (
@@ -184,9 +190,9 @@ def test_an_age_needs_a_clock() -> None:
             "`within` takes a length of time such as 30s, 15m, 24h, 7d or 2w",
         ),
         (
-            one("a", "equals", {"$regexp": "x"}),
+            one("a", "equals", {"$any": 1}),
             ("value",),
-            "`equals` takes any value (a matcher in it must be well formed)",
+            "`equals` takes any value (a matcher in it must be well formed); `value`: $any takes true, found 1",
         ),
         ({**YES, "values": 1}, ("values",), "`values` is not part of a condition"),
         ({"all": []}, ("all",), "must be a list with at least one condition"),

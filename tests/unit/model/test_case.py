@@ -14,19 +14,25 @@ from howsure.model.expectation import (
     AgentsInvolved,
     ArgumentMode,
     Choice,
+    CodeCheck,
     Contract,
     CorrectChoice,
     Criteria,
     Criterion,
+    ExactText,
     Expectation,
     ExpectedCall,
     FinalState,
     ForbiddenTools,
     Goal,
+    IncludedText,
+    JsonOutput,
     Matching,
     MatchMode,
+    NumericAnswer,
     Qualities,
     ReferenceAnswer,
+    TextPattern,
     ToolCalls,
     Trajectory,
     WeightedCriteria,
@@ -183,6 +189,12 @@ STORED: list[tuple[Expectation, bytes]] = [
     (Goal(text="done"), b'{"kind":"goal","text":"done"}'),
     (Contract(name="Plan"), b'{"kind":"contract","name":"Plan"}'),
     (Qualities(names=("Fluency",)), b'{"kind":"qualities","names":["Fluency"]}'),
+    (ExactText(values=("4",)), b'{"kind":"exact_text","values":["4"]}'),
+    (IncludedText(values=("4",), every=True), b'{"kind":"included_text","values":["4"],"every":true}'),
+    (TextPattern(patterns=("4+",), negate=True), b'{"kind":"text_pattern","patterns":["4+"],"negate":true}'),
+    (NumericAnswer(values=(4.5,)), b'{"kind":"numeric_answer","values":[4.5]}'),
+    (JsonOutput(schema={"type": "object"}), b'{"kind":"json_output","schema":{"type":"object"}}'),
+    (CodeCheck(language="python", code="True"), b'{"kind":"code_check","language":"python","code":"True"}'),
 ]
 
 
@@ -197,7 +209,7 @@ def test_the_stored_form_of_each_kind_is_fixed(expectation: Expectation, body: b
 def test_every_kind_is_in_the_table_and_no_two_share_a_name() -> None:
     kinds = set(Expectation.__args__)
     assert {type(each) for each, _ in STORED} == kinds
-    assert len({kind.__struct_config__.tag for kind in kinds}) == len(kinds) == 12
+    assert len({kind.__struct_config__.tag for kind in kinds}) == len(kinds) == 18
 
 
 @pytest.mark.parametrize(

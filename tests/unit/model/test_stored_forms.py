@@ -22,6 +22,7 @@ from msgspec import inspect as shape
 from howsure import errors, model
 from howsure.model import (
     access_scope,
+    adk_criteria,
     agent,
     calibration,
     case,
@@ -32,7 +33,9 @@ from howsure.model import (
     flag,
     job,
     label,
+    leaderboard,
     llm_settings,
+    plain_values,
     result,
     rubric,
     run,
@@ -41,9 +44,11 @@ from howsure.model import (
     score,
     simulation,
     summary,
+    tool_runs,
     transcript,
     triage,
     verdict,
+    webhook,
 )
 from howsure.model.agent import Agent, AgentModel, AgentTool, KnowledgeBase
 from howsure.model.calibration import Figure, LabelCoverage
@@ -179,12 +184,12 @@ STORED: list[tuple[Struct, bytes]] = [
             created_at=NOW,
         ),
         b'{"id":"r","name":"n","state":"out_of_budget","pins":{"request":{"target":"t"}},'
-        b'"counts":{"total":2,"passed":1,"failed":0,"errored":0,"skipped":0},"created_at":"2026-11-15T12:30:00Z"}',
+        b'"counts":{"total":2,"passed":1,"failed":0,"errored":0,"skipped":0,"damaged":0},"created_at":"2026-11-15T12:30:00Z"}',
     ),
     (
         GateRuling(expression="e", outcome=GateOutcome.INCONCLUSIVE, reason="r", interval=(0.1, 0.9), n=3),
         b'{"expression":"e","outcome":"inconclusive","reason":"r","value":null,"interval":[0.1,0.9],"n":3,'
-        b'"unjudged":0,"needed_cases":null,"candidate":""}',
+        b'"unjudged":0,"needed_cases":null,"candidate":"","looks":null}',
     ),
 ]  # fmt: skip
 
@@ -250,9 +255,9 @@ def test_a_moment_is_the_same_in_any_zone(moment: str) -> None:
 
 
 MODULES: tuple[ModuleType, ...] = (
-    access_scope, agent, calibration, case, comparison, dataset_policy, document, errors, expectation, flag, job,
-    label, llm_settings, result, rubric, run, run_history, run_request, score, simulation, summary, transcript, triage,
-    verdict,
+    access_scope, adk_criteria, agent, calibration, case, comparison, dataset_policy, document, errors, expectation,
+    flag, job, label, leaderboard, llm_settings, plain_values, result, rubric, run, run_history, run_request,
+    score, simulation, summary, tool_runs, transcript, triage, verdict, webhook,
 )  # fmt: skip
 WORDS: list[type[Struct]] = [
     word
@@ -409,7 +414,7 @@ def test_metadata_is_kept_as_it_was(metadata: dict[str, Any]) -> None:
     [
         (Severity, ["high", "medium", "low"]),
         (Scope, ["prompt", "knowledge_base", "function", "general"]),
-        (Verdict, ["passed", "failed", "errored", "skipped"]),
+        (Verdict, ["passed", "failed", "errored", "skipped", "damaged"]),
         (Normalization, ["points", "min_max"]),
         (Direction, ["higher", "lower", "neither"]),
     ],
@@ -476,7 +481,7 @@ def test_an_interval_has_two_ends() -> None:
 
 def test_nothing_is_covered_at_first() -> None:
     coverage = LabelCoverage()
-    assert {getattr(coverage, name) for name in coverage.__struct_fields__} == {0}
+    assert [getattr(coverage, name) for name in coverage.__struct_fields__ if getattr(coverage, name)] == []
 
 
 def test_a_decision_keeps_the_grades_it_rests_on() -> None:

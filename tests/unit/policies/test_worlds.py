@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from math import fsum
+from typing import Any
 
 import pytest
 
-from howsure.model.case import Case, World
+from howsure.model.case import Case, SingleTurn, World
 from howsure.model.rubric import Severity
 from howsure.model.score import LIKERT, ZERO_TO_FIVE, Grade, Part, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Decision, Normalization, Profile, Verdict
-from howsure.policies.profiles import EXPLAIN_EVALS, builtin_profiles
-from howsure.policies.verdicts import MEASURES
-from howsure.policies.worlds import JUDGED_SHARES, JUDGED_TO_FIVE, builtin_policies, explain
+from howsure.policies.verdicts import (
+    EXPLAIN_EVALS,
+    JUDGED_SHARES,
+    JUDGED_TO_FIVE,
+    MEASURES,
+    PASS_RULE,
+    builtin_policies,
+    builtin_profiles,
+    explain,
+    plain,
+)
 from howsure.testing import a_case
 
 
@@ -418,3 +427,36 @@ def test_an_eval_that_the_profile_does_not_mark_does_not_gate() -> None:
     own = Profile(name="own", marks={RELEVANCE: 4}, weights={RELEVANCE: 1}, composite_mark=4)
     assert decide_explain(evals(Relevance=4, Empathy=1), own).verdict is Verdict.PASSED
     assert decide_explain(evals(Relevance=4, Empathy=UnscoredReason.ERROR), own).verdict is Verdict.PASSED
+
+
+def rated(value: float, part: str) -> Score:
+    return scored("includes", value, 1.0, Part(id=part, text=""))
+
+
+def broken(part: str) -> Unscored:
+    about = Part(id=part, text="")
+    return Unscored(name="includes", why=UnscoredReason.ERROR, reason="bad pattern", pass_mark=1.0, part=about)
+
+
+HALF: list[Grade] = [rated(1.0, "1"), rated(0.0, "2")]
+RULES: list[tuple[dict[str, Any], list[Grade], Verdict, float | None]] = [
+    ({"threshold": 0.5}, HALF, Verdict.PASSED, 0.5),
+    ({"threshold": 0.6}, HALF, Verdict.FAILED, 0.5),
+    ({"threshold": 0.6, "weights": {"includes 1": 2.0}}, HALF, Verdict.PASSED, 0.666666667),
+    ({"weights": {"includes 2": 0.0}}, HALF, Verdict.PASSED, None),
+    ({"weights": {"includes 1": 3.0}}, HALF, Verdict.FAILED, None),
+    ({"threshold": 0.1}, [rated(1.0, "1"), broken("2")], Verdict.ERRORED, None),
+    ({"weights": {"includes 2": 0.0}}, [rated(1.0, "1"), broken("2")], Verdict.PASSED, None),
+    ({"threshold": 0.5, "weights": {"includes 1": 0.0}}, [rated(1.0, "1")], Verdict.SKIPPED, None),
+]
+"""A pass rule, grades, the verdict, and the weighted mean where there is one."""
+
+
+@pytest.mark.parametrize(("rule", "grades", "verdict", "mean"), RULES)
+def test_a_case_may_bring_weights_and_a_threshold(
+    rule: dict[str, Any], grades: list[Grade], verdict: Verdict, mean: float | None
+) -> None:
+    case = Case(id="c", input=SingleTurn(message="?"), metadata={PASS_RULE: rule})
+    decision = plain(case, grades, None)
+    means = [each.value for each in decision.grades if isinstance(each, Score) and each.name == "composite"]
+    assert (decision.verdict, means) == (verdict, [] if mean is None else [mean])

@@ -8,7 +8,7 @@ import pytest
 
 from howsure.model.result import Result
 from howsure.model.verdict import Verdict
-from howsure.pytest_plugin.outcome import CaseOutcome
+from howsure.pytest_plugin.case_runner import CaseOutcome
 from howsure.testing import a_case, a_transcript
 
 MEANING = {"+": Verdict.PASSED, "-": Verdict.FAILED, "!": Verdict.ERRORED, "o": Verdict.SKIPPED}

@@ -348,6 +348,7 @@ def test_hostile_text_is_shown_and_not_obeyed(project: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_workers_write_into_one_run_and_one_line_tells_of_it(project: pytest.Pytester) -> None:
     project.makepyfile(PLAIN.replace("target=bot", "target=bot, repeat=2, gates=['errors <= 0']"))
     done = project.runpytest_subprocess(*PLUGIN, "-n", "2", "-v")
@@ -372,7 +373,7 @@ def _runs(printed: Any) -> list[dict[str, Any]]:
     return runs
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_howsure_run_and_datasets_together_under_two_workers(project: pytest.Pytester) -> None:
     project.makepyfile(
         f"""

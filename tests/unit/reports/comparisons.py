@@ -78,7 +78,13 @@ TAG = difference(
     Conclusion.WORSE, name="returns", kind=DifferenceKind.TAG, difference=-0.3, interval=(-0.5, -0.1), adjusted=0.0004
 )
 FLIPS = (
-    CaseFlip(case_id="q7", first=PASSED, second=FAILED, graders=("choice", "rubric:R1")),
+    CaseFlip(
+        case_id="q7",
+        first=PASSED,
+        second=FAILED,
+        graders=("choice", "rubric:R1"),
+        causes=("choice", "Asks for the order"),
+    ),
     CaseFlip(case_id="q9", first=FAILED, second=PASSED),
     CaseFlip(case_id="q2", first=TryCounts(0, 3), second=TryCounts(2, 3)),
 )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from howsure.model.agent import Agent, AgentModel
 from howsure.model.case import Case, Scenario, SingleTurn, World
@@ -184,7 +185,7 @@ def _refund(position: int, candidate: str, repeat: int) -> Result:
         verdict=Verdict.FAILED if refund.wrong else Verdict.PASSED,
         reasons=(failed if refund.wrong else "every gating grade reached its mark",),
         grades=_refund_grades(refund, position),
-        transcript=_talk(refund, str(4471 + position)),
+        transcript=replace(_talk(refund, str(4471 + position)), duration_ms=840.0 + 10 * position),
         candidate=candidate,
         repeat=repeat,
         position=position,
@@ -225,7 +226,7 @@ def _talk(refund: Refund, order: str) -> Transcript:
     asked = Message(role=Role.USER, content=refund.question)
     said = Message(role=Role.ASSISTANT, content=refund.answer)
     state = {"refunded": refund.refunded}
-    return Transcript(answer=refund.answer, messages=(asked, *calls, said), state=state, duration_ms=840.0)
+    return Transcript(answer=refund.answer, messages=(asked, *calls, said), state=state)
 
 
 def _broken(candidate: str, repeat: int) -> Result:

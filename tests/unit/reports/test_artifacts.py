@@ -30,8 +30,7 @@ from howsure.model.score import LIKERT, Part, Score, Unscored, UnscoredReason
 from howsure.model.summary import Summary
 from howsure.model.transcript import Message, Role, Transcript, Usage
 from howsure.model.verdict import Verdict
-from howsure.reports.artifacts.azure import azure_name, write_azure
-from howsure.reports.artifacts.explain import write_explain
+from howsure.reports.artifacts.explain import azure_name, write_azure, write_explain
 from howsure.reports.artifacts.files import start_time
 from howsure.reports.artifacts.golden import write_golden
 from howsure.reports.artifacts.legal import judge_mode, prompt_messages, response_source, split_model_name, write_legal

@@ -13,7 +13,7 @@ from howsure.model.result import Result
 from howsure.model.score import Score, Unscored, UnscoredReason
 from howsure.model.transcript import Span, Usage
 from howsure.model.verdict import Verdict
-from howsure.reports.canonical import canonical_line
+from howsure.reports.jsonl import canonical_line
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import MOMENT, a_result, refund_results, support_results
 from unit.reports.snapshot import matches

@@ -40,8 +40,8 @@ from howsure.model.transcript import Message, Role, SentRequest, Transcript
 from howsure.model.verdict import Verdict
 from howsure.reports.case_facts import conversation, expectation_texts, fault_text, given_facts, simulation_facts
 from howsure.reports.evaluations import evaluation_result, evaluation_run
-from howsure.reports.html import write_page
 from howsure.reports.html.case_data import case_block
+from howsure.reports.html.page import write_page
 from howsure.reports.run_facts import run_notes
 from howsure.reports.run_report import case_report, run_report, write_markdown
 from howsure.testing import a_case, a_transcript
@@ -95,7 +95,7 @@ CRITERION = Criterion(id="c1", text="polite")
             [("tool calls (exact)", "none may be made")],
         ),
         (ForbiddenTools(names=("live_handoff",)), [("forbidden tools", "live_handoff")]),
-        (Trajectory(steps=("router", "refund")), [("trajectory (in_order)", "router → refund")]),
+        (Trajectory(steps=("router", "refund")), [("trajectory (in order)", "router → refund")]),
         (FinalState(variables={"open": False}), [("final state", '{"open":false}')]),
         (AgentsInvolved(names=("a", "b")), [("agents involved", "a, b")]),
         (Goal(text="A refund"), [("goal", "A refund")]),

@@ -11,8 +11,14 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from howsure.model.comparison import Comparison, Conclusion, DifferenceKind
-from howsure.reports.comparison_report import SHOWN_OF_KIND, comparison_markdown, comparison_report
-from howsure.reports.comparisons import change_line, comparison_shape, difference_title
+from howsure.reports.comparisons import (
+    SHOWN_OF_KIND,
+    change_line,
+    comparison_markdown,
+    comparison_report,
+    comparison_shape,
+    difference_title,
+)
 from unit.reports.comparisons import FIRST, FLIPS, GRADER, RUBRIC, RULE, TAG, compared, comparison, difference, whole
 
 HOSTILE = "q\x1b[31m[bold]\u202ered"
@@ -39,7 +45,7 @@ def test_it_tells_the_answer_the_flips_and_every_difference() -> None:
         "! The judge differs: offline and openai:x: a difference may be the judge's.",
         "1 case got worse",
         "case  first   second  turned with it",
-        "q7    passed  failed  choice, rubric:R1",
+        "q7    passed  failed  choice, Asks for the order",
         "2 cases got better",
         "q2    0 of 3 passed  2 of 3 passed",
         "1 case flaky: the repeats do not agree",
@@ -71,7 +77,7 @@ def test_a_narrow_terminal_breaks_no_name_and_keeps_p() -> None:
 
 
 def test_hostile_names_are_shown_and_not_obeyed() -> None:
-    flip = replace(FLIPS[0], case_id=HOSTILE, graders=(HOSTILE,))
+    flip = replace(FLIPS[0], case_id=HOSTILE, causes=(HOSTILE,))
     shown = printed(comparison(replace(whole(), flips=(flip,), first=replace(FIRST, name=HOSTILE))))
     assert "\x1b" not in shown
     assert "\u202e" not in shown
@@ -139,7 +145,7 @@ def test_the_document_has_the_flips_before_the_differences() -> None:
     assert text.splitlines()[2].startswith("**after is better than before: 85.0 % of 60 paired cases passed")
     assert "> The judge differs: offline and openai:x" in text
     assert "- rule R2 removed: Be kind" in text
-    assert "| q7 | passed | failed | choice, rubric:R1 |" in text
+    assert "| q7 | passed | failed | choice, Asks for the order |" in text
     assert "| q2 | 0 of 3 passed | 2 of 3 passed |  |" in text
     assert "| pass rate | 60 | 70.0 % | 85.0 % | +15.0 | +4.1 to +26.2 | 0.012 | better |" in text
     assert "| tag returns | 60 | 70.0 % | 85.0 % | −30.0 | −50.0 to −10.0 | &lt;0.001 | worse |" in text
@@ -150,7 +156,7 @@ def test_the_document_has_the_flips_before_the_differences() -> None:
 
 def test_foreign_text_cannot_become_markup() -> None:
     evil = "<script>|*x*\n# h\x1b[31m"
-    flip = replace(FLIPS[0], case_id=evil, graders=(evil,))
+    flip = replace(FLIPS[0], case_id=evil, causes=(evil,))
     text = comparison_markdown(comparison(replace(whole(), flips=(flip,), first=replace(FIRST, name=evil))))
     assert "<script>" not in text
     assert "\x1b" not in text
@@ -181,12 +187,13 @@ def test_json_has_every_number_and_the_sentence() -> None:
     assert pair["sentence"].startswith("after is better than before")
     assert pair["first"] == {"name": "before", "run_id": FIRST.run_id, "run_name": "before"}
     assert [flip["case_id"] for flip in pair["got_worse"]] == ["q7"]
-    assert [flip["case_id"] for flip in pair["got_better"]] == ["q2", "q9"]
+    assert [flip["case_id"] for flip in pair["got_better"]] == ["q9", "q2"]
     assert pair["got_worse"][0] == {
         "case_id": "q7",
         "first": {"passed": 1, "judged": 1},
         "second": {"passed": 0, "judged": 1},
         "graders": ["choice", "rubric:R1"],
+        "causes": ["choice", "Asks for the order"],
         "case_changed": False,
     }
     assert [(each["what"], each["bearing"]) for each in pair["unlike"]] == [

@@ -21,10 +21,11 @@ from howsure.model.comparison import (
     VarianceEstimate,
 )
 from howsure.model.score import OPEN
-from howsure.reports.comparison_report import comparison_markdown, comparison_report
 from howsure.reports.comparisons import (
     amount_text,
     change_text,
+    comparison_markdown,
+    comparison_report,
     comparison_sentence,
     comparison_shape,
     interval_text,
@@ -226,8 +227,8 @@ def test_markdown_and_json_have_it_too() -> None:
 
 def test_a_flip_of_a_case_that_changed_says_so() -> None:
     flips = (replace(FLIPS[0], changed=True), FLIPS[1])
-    assert "the case changed, choice, rubric:R1" in screen_of(flips=flips)
+    assert "the case changed, choice, Asks for the order" in screen_of(flips=flips)
     made = comparison(compared(flips=flips))
-    assert "| q7 | passed | failed | the case changed, choice, rubric:R1 |" in comparison_markdown(made)
+    assert "| q7 | passed | failed | the case changed, choice, Asks for the order |" in comparison_markdown(made)
     (pair,) = comparison_shape(made)["comparisons"]
     assert [each["case_changed"] for each in (*pair["got_worse"], *pair["got_better"])] == [True, False]

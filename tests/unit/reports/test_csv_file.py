@@ -13,7 +13,7 @@ from howsure.model.result import Failure, Result
 from howsure.model.score import Score
 from howsure.model.transcript import Usage
 from howsure.model.verdict import Verdict
-from howsure.reports.csv_file import escape_formula, write_csv
+from howsure.reports.tables import escape_formula, write_csv
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, refund_results, stream, summary_of
 from unit.reports.snapshot import matches

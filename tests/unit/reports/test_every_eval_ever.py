@@ -55,8 +55,8 @@ async def test_document_and_lines_keep_the_schema(results: list[Result], pins: d
 
 async def test_the_version_is_named_in_both_files(tmp_path: Path) -> None:
     document, lines = await written(tmp_path, refund_results())
-    assert document["schema_version"] == "0.2.2"
-    assert {line["schema_version"] for line in lines} == {"instance_level_eval_0.2.2"}
+    assert document["schema_version"] == "0.3.0"
+    assert {line["schema_version"] for line in lines} == {"0.3.0"}
 
 
 async def test_every_line_belongs_to_a_result_of_the_document(tmp_path: Path) -> None:
@@ -178,7 +178,8 @@ async def test_a_run_of_several_candidates_needs_a_folder(tmp_path: Path) -> Non
         document = json.loads(place.read_bytes())
         assert DOCUMENT.is_valid(document)
         assert document["evaluation_results"][0]["score_details"]["details"]["total"] == "12"
-        assert (place.parent / document["detailed_evaluation_results"]["file_path"]).is_file()
+        named = document["detailed_evaluation_results"]["file_path"]
+        assert (tmp_path / named.removeprefix("data/")).is_file()
 
 
 async def test_dataset_names_become_safe_folders(tmp_path: Path) -> None:

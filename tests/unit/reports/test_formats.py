@@ -24,7 +24,13 @@ BEGINNINGS = {
     "json": b'{"run":{"run_id":',
     "canonical": b'{"candidate":"","case_id":"refund-01"',
     "parquet": b"PAR1",
-    "every-eval-ever": b'{\n  "schema_version": "0.2.2"',
+    "every-eval-ever": b'{\n  "schema_version": "0.3.0"',
+    "inspect": b"PK",
+    "promptfoo": b'{"evalid":"howsure-3f2a9c1b-7d44-4e0a-9a53-0c9be1f6a7d2"',
+    "openai-evals": b'{"spec":{"completion_fns":["',
+    "langsmith": b'{"experiment_name":"support-v1 on refund policy"',
+    "deepeval": b'[\n{"name":"refund-01"',
+    "otlp": b'{"resourcespans":[',
 }
 EVERY = [(each, ending) for each in FORMATS if each.name != "pdf" for ending in each.endings]
 KIT = Kit()
@@ -78,7 +84,10 @@ def test_an_unknown_ending_names_the_known_ones(name: str) -> None:
 
 
 def test_an_unknown_format_names_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="unknown report format 'yaml'; known: canonical, csv, every-eval-ever, html"):
+    with pytest.raises(
+        UnknownName,
+        match="unknown report format 'yaml'; known: canonical, csv, deepeval, every-eval-ever, html, inspect",
+    ):
         find_format(KIT, Path("a.html"), "yaml")
 
 

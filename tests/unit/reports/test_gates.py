@@ -12,7 +12,7 @@ from rich.console import Console
 
 from howsure.model.summary import GateOutcome, GateRuling, Summary, worst_outcome
 from howsure.reports.evaluations import evaluation_run
-from howsure.reports.html import write_page
+from howsure.reports.html.page import write_page
 from howsure.reports.run_facts import gate_shape, gates_conclusion
 from howsure.reports.run_report import gate_report, run_report, write_markdown
 from unit.reports.northwind import stream, summary_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from io import BytesIO
 
-from howsure.reports.canonical import canonical_line
 from howsure.reports.evaluations import evaluation_result, evaluation_run
-from howsure.reports.jsonl import write_canonical, write_json, write_json_array, write_jsonl
+from howsure.reports.jsonl import canonical_line, write_canonical, write_json, write_json_array, write_jsonl
 from unit.reports.northwind import refund_results, stream, summary_of
 
 RESULTS = refund_results()

@@ -15,8 +15,8 @@ from hostile import hostile_results
 from howsure.errors import ConfigInvalid
 from howsure.model.result import Result
 from howsure.model.transcript import Usage
-from howsure.reports import parquet
-from howsure.reports.parquet import GROUP, write_parquet
+from howsure.reports import tables
+from howsure.reports.tables import GROUP, write_parquet
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import MOMENT, a_result, refund_results, stream, summary_of, support_results
 
@@ -144,7 +144,7 @@ async def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatc
     def missing(name: str) -> Any:
         raise ImportError(f"No module named {name!r}")
 
-    monkeypatch.setattr(parquet, "import_module", missing)
+    monkeypatch.setattr(tables, "import_module", missing)
     path = tmp_path / "results.parquet"
     with pytest.raises(ConfigInvalid, match=r"needs the package pyarrow.*`pip install 'howsure\[parquet\]'`"):
         await write_parquet(summary_of([]), stream([]), path)
@@ -152,6 +152,6 @@ async def test_without_pyarrow_the_extra_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_nobody_pays_for_pyarrow_who_does_not_ask_for_it() -> None:
-    code = "import sys, howsure.reports.parquet, howsure.services.report; print('pyarrow' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    code = "import sys, howsure.reports.tables, howsure.services.report; print('pyarrow' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240)
     assert done.stdout == "False\n"

@@ -155,7 +155,7 @@ OUTSIDE = re.compile(r"^(`{3,})\w*\n.*?^\1$", re.MULTILINE | re.DOTALL)
 async def test_planted_text_calls_nobody_and_marks_nothing_up() -> None:
     results = hostile_results()
     summary = hostile_summary(results, HOSTILE[0])
-    flips = tuple(CaseFlip(case_id=text, first=PASSED, second=FAILED, graders=(text,)) for text in HOSTILE)
+    flips = tuple(CaseFlip(case_id=text, first=PASSED, second=FAILED, causes=(text,)) for text in HOSTILE)
     text = OUTSIDE.sub("", await pull_request(summary, stream(results), comparison(compared(flips=flips))))
     assert not re.search(r"<(?!!-- -->)", text)
     assert not re.search(r"(?<![\w`])@\w|(?<![\w`])#\d", text)

@@ -190,4 +190,4 @@ def test_a_grader_that_only_errored_has_no_rate_and_was_not_measured_either() ->
     (row,) = [row.split() for row in printed(run_report(summary)).splitlines() if row.startswith("fluency")]
     assert row == ["fluency", "0", "–", "≥", "0.7", "–", "1"]
     context: dict[str, Any] = head_context(summary)
-    assert ([each["name"] for each in context["judged"]], context["measured"]) == (["fluency"], [])
+    assert ([each.name for each in context["judged"]], context["measured"]) == (["fluency"], [])

@@ -176,7 +176,8 @@ def test_where_nothing_could_be_graded_there_is_nought_of_nought(
     run = evaluation_run(summary_of(bare, pins=pins, total=3))
     told = ("criteria_passed", "criteria_total", "rubric_rules_passed", "rubric_rules_total")
     assert [run[name] for name in told] == [criteria, criteria, rules, rules]
-    assert run["component_scores"] == (None if rules is None else {"general": NONE_YET, "prompt": NONE_YET})
+    every = ("prompt", "knowledge_base", "function", "general")
+    assert run["component_scores"] == (None if rules is None else dict.fromkeys(every, NONE_YET))
     assert (run["criteria"] or {"total": None})["total"] == criteria
 
 
@@ -244,7 +245,7 @@ def test_the_input_keeps_the_fields_of_its_kind(given: Input, fields: dict[str, 
     dataset = shown(a_result(case=a_case(input=given)))
     test_set = shown(a_result(case=a_case(input=given, world=World.TEST_SET)))
     assert dataset["input"] == test_set["input"] == fields
-    assert (dataset["input_kind"], test_set["item_type"]) == (kind, kind)
+    assert (dataset["input_kind"], test_set["item_type"]) == (kind, {"script": "transcript"}.get(kind, kind))
     assert dataset["item_name"] == "Hi"
 
 
@@ -321,3 +322,19 @@ def test_nothing_of_the_model_leaks_as_an_object() -> None:
 def test_a_summary_of_nothing_is_still_a_run() -> None:
     empty = Summary(run=a_run(Counts()), candidates={}, graders=())
     assert evaluation_run(empty)["sentence"] == "There were no cases to try."
+
+
+@pytest.mark.parametrize(
+    ("state", "error"),
+    [
+        (RunState.CANCELLED, "the run was cancelled; it can be resumed"),
+        (
+            RunState.OUT_OF_BUDGET,
+            "the budget of the run was reached before all of it was tried; it can be resumed with more",
+        ),
+        (RunState.COMPLETED, None),
+    ],
+)
+def test_a_run_that_was_stopped_says_so_as_its_error(state: RunState, error: str | None) -> None:
+    shape = evaluation_run(summary_of([], total=1, state=state))
+    assert (shape["error"], shape["status"]) == (error, "completed" if error is None else "failed")

@@ -10,11 +10,11 @@ from dialect_rows import Row
 from house import lines as written
 from house import mcq as mcq
 from howsure.config import Settings
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.case import Case
 from howsure.model.result import Result
 from howsure.model.run_request import RunRequest
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.reports.formats import register as register_formats
 from howsure.services.run.execute import Progress, RunHandle
 from howsure.services.workspace import Workspace

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from howsure.reports.figures import pass_rate_of
 from howsure.services.demo import DEMOS, Demo, demo_commands, demo_folder, demo_request, run_demos
 from unit.services.places import unwatched, workplace
 
+README = Path(__file__).parents[3] / "README.md"
 IDS = [demo.dialect for demo in DEMOS]
 
 
@@ -45,7 +47,7 @@ def test_a_demo_that_brings_its_answers_needs_nothing_else() -> None:
     assert (demo_request(demo).responses, demo_request(demo).judge, demo_request(demo).rubric) == ((), "", "")
 
 
-async def test_the_demos_are_kept_and_each_has_a_page(tmp_path: Path) -> None:
+async def test_the_demos_are_kept_each_has_a_page_and_ends_as_the_readme_says(tmp_path: Path) -> None:
     work = workplace(tmp_path)
     done = await run_demos(work, unwatched, tmp_path / "pages" / "deep")
     assert [(demo.dialect, summary.run.counts.total) for demo, summary, _ in done] == [
@@ -61,3 +63,10 @@ async def test_the_demos_are_kept_and_each_has_a_page(tmp_path: Path) -> None:
         assert summary.run.counts.pending == 0
     async with await work.store(read_only=True) as store:
         assert [run.name for run in await store.runs()] == [f"demo {name}" for name in reversed(IDS)]
+    shown = README.read_text(encoding="utf-8").partition("dialect     cases")[2].splitlines()[1:6]
+    ended = []
+    for demo, summary, _ in done:
+        counts, rate = summary.run.counts, pass_rate_of(summary.run.counts)
+        numbers = (counts.total, counts.passed, counts.failed, counts.errored, counts.skipped)
+        ended.append([demo.dialect, *map(str, numbers), *f"{rate.percent} [{rate.bounds}]".split()])
+    assert [line.split() for line in shown] == ended

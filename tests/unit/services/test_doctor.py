@@ -29,7 +29,7 @@ async def test_a_healthy_place_is_found_healthy(tmp_path: Path) -> None:
     assert found["howsure"].found == __version__
     assert found["settings"].found == "no howsure.yaml: defaults hold"
     assert found["database"].found == ".howsure/howsure.db, no runs yet"
-    assert found["kit"].found.startswith("5 dialects, 1 targets, ")
+    assert found["kit"].found.startswith("20 dialects, 1 targets, ")
 
 
 async def test_runs_settings_and_plugins_are_noticed(tmp_path: Path) -> None:

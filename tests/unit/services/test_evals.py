@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from howsure.config import Settings
 from howsure.errors import ConfigInvalid, Conflict, DatasetInvalid
 from howsure.kit import Kit
-from howsure.kit.builtins import builtin_kit
-from howsure.policies.profiles import builtin_profiles
-from howsure.services.workspace import add_evals, with_evals
+from howsure.kit.plugins import builtin_kit
+from howsure.policies.verdicts import builtin_profiles
+from howsure.services.workspace import Workspace, add_evals
 
 YAML = """\
 evals:
@@ -97,14 +98,15 @@ def test_a_broken_file_adds_nothing(tmp_path: Path, kit: Kit, file: str, content
 
 def test_the_evals_of_one_run_are_not_those_of_the_next(tmp_path: Path, kit: Kit) -> None:
     before = kit.graders.names()
-    own = with_evals(kit, [str(yaml(tmp_path, "tone"))])
+    work = Workspace(Settings(), kit, tmp_path)
+    own = work.with_evals([str(yaml(tmp_path, "tone"))]).kit
     assert own.graders.names() == [*before, "tone"]
     assert kit.graders.names() == before
     assert own.dialects is kit.dialects
-    assert with_evals(kit, []) is kit
+    assert work.with_evals([]) is work
 
 
 def test_two_files_of_one_run_may_not_share_a_name(tmp_path: Path, kit: Kit) -> None:
     files = [str(yaml(tmp_path, "tone")), str(yaml(tmp_path, "tone", "more.yaml"))]
     with pytest.raises(DatasetInvalid, match=r"more\.yaml: 1 problem"):
-        with_evals(kit, files)
+        Workspace(Settings(), kit, tmp_path).with_evals(files)

@@ -18,9 +18,9 @@ from dialect_rows import write_rows
 from house import mcq
 from howsure.config import Settings
 from howsure.errors import ConfigInvalid, Conflict, InputError, NotFound
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.run_request import RunRequest
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.files import (
     RemoteFile,
     address_problem,
@@ -291,9 +291,9 @@ def test_a_file_and_a_folder_stay_where_they_are(tmp_path: Path) -> None:
 )
 def test_a_pipe_is_kept_by_what_is_in_it(tmp_path: Path, pipe: Pipe, content: bytes, ending: str) -> None:
     path = Path(keep_piped(pipe("fifo", content), tmp_path / "new" / "piped"))
-    assert path.parent == tmp_path / "new" / "piped"
+    assert path.parent.parent == tmp_path / "new" / "piped"
     assert path.suffix == ending
-    assert len(path.stem) == 16
+    assert len(path.parent.name) == 16
     assert path.read_bytes() == content
     assert [each.name for each in path.parent.iterdir()] == [path.name]
 
@@ -321,6 +321,6 @@ async def test_a_run_of_a_pipe_pins_the_copy(tmp_path: Path, pipe: Pipe) -> None
     options = RunRequest(datasets=(pipe("fifo", content),), target="counting")
     done = await start(workplace(tmp_path, Counting()), options, unwatched)
     (pin,) = done.run.pins.datasets
-    assert Path(pin.path).parent == tmp_path / ".howsure" / "piped"
+    assert Path(pin.path).parent.parent == tmp_path / ".howsure" / "piped"
     assert Path(pin.path).read_bytes() == content
     assert (pin.cases, done.run.counts.passed) == (3, 3)

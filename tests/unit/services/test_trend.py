@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 from rich.console import Console
 
@@ -15,7 +16,7 @@ from howsure.kit import Kit
 from howsure.model.run import DatasetPin, RunState
 from howsure.model.run_history import History, HistoryLine, HistoryPoint, RateChange
 from howsure.reports.history_report import curve, history_report, history_sentence, history_shape
-from howsure.services.trend import TrendQuery, clustered_rates, run_history
+from howsure.services.trend import TrendQuery, run_history
 from howsure.services.workspace import Workspace
 from unit.services.gate.gate_runs import Made, cases, keep, opened, tries, verdicts
 
@@ -50,17 +51,18 @@ async def test_what_chance_makes_is_no_change(tmp_path: Path) -> None:
     await kept(tmp_path, [verdicts(90, 10), verdicts(88, 12), verdicts(91, 9), verdicts(89, 11)])
     found = await told(tmp_path, whose="nightly")
     assert found.lines[0].turnings == ()
-    assert "no change of the pass rate that chance would not make" in history_sentence(found)
+    assert "no change of the pass rate can be told from chance" in history_sentence(found)
 
 
 async def test_a_change_of_the_judge_is_flagged_where_it_was(tmp_path: Path) -> None:
     async with opened(tmp_path) as store:
-        await keep(store, cases(GOOD), number=1, name="n", judge="offline", judge_sha256="1")
-        await keep(store, cases(BAD), number=2, name="n", judge="openai:x", judge_sha256="2")
+        for number in (1, 2, 3, 4):
+            await keep(store, cases(GOOD), number=number, name="n", judge="offline", judge_sha256="1")
+        await keep(store, cases(BAD), number=5, name="n", judge="openai:x", judge_sha256="2")
     found = await told(tmp_path, whose="n")
     assert found.runs[0].unlike == ()
-    assert found.runs[1].unlike[0].startswith("judge: ")
-    assert found.lines[0].turnings[0].unlike == found.runs[1].unlike
+    assert found.runs[4].unlike[0].startswith("judge: ")
+    assert found.lines[0].turnings[0].unlike == found.runs[4].unlike
     assert "but that run is not like the one before (judge: " in history_sentence(found)
 
 
@@ -161,19 +163,19 @@ def test_a_curve_has_a_bar_for_each_run(line: HistoryLine, expected: str) -> Non
 
 
 async def test_the_terminal_shows_every_run_and_the_json_every_number(tmp_path: Path) -> None:
-    await kept(tmp_path, [GOOD, GOOD, BAD], judge="offline")
+    await kept(tmp_path, [GOOD, GOOD, GOOD, GOOD, BAD], judge="offline")
     found = await told(tmp_path, whose="nightly")
     console = Console(width=100, record=True, file=(tmp_path / "out").open("w", encoding="utf-8"))
     console.print(history_report(found))
     console.file.close()
     shown = console.export_text()
-    assert "██|▇" in shown
+    assert "████|▇" in shown
     assert "80.0 % [71–87]" in shown
     assert "changed" in shown
     shape = history_shape(found)
     assert shape["runs"][0]["at"] == "2026-03-02T12:00:00Z"
-    assert shape["lines"][0]["points"][2]["rate"] == 0.8
-    assert shape["lines"][0]["turnings"][0]["index"] == 2
+    assert shape["lines"][0]["points"][4]["rate"] == 0.8
+    assert shape["lines"][0]["turnings"][0]["index"] == 4
 
 
 async def test_repeats_and_scenarios_are_clusters_of_the_interval(tmp_path: Path) -> None:
@@ -202,10 +204,12 @@ async def test_clusters_of_one_candidate_are_its_own(tmp_path: Path) -> None:
     ]
     async with opened(tmp_path) as store:
         run = await keep(store, both, name="n")
-        found = await clustered_rates(store, run, "a")
-        every = await clustered_rates(store, run)
-    assert {name: (rate.value, rate.n, rate.clusters) for name, rate in found.items()} == {
-        "pass rate": (0.5, 6, 2),
-        "choice": (0.5, 6, 2),
-    }
-    assert every["pass rate"].n == 12
+        summary = await store.summary(run.id)
+    found = {name: counts.pass_rate_interval for name, counts in summary.candidates.items()}
+    (line, choice), (other, _) = [(await told(tmp_path, whose="n", candidate=name)).lines for name in ("a", "b")]
+    assert (line.points[0].interval, other.points[0].interval) == (found["a"], found["b"])
+    assert (
+        choice.points[0].interval == next(each for each in summary.graders if each.candidate == "a").pass_rate_interval
+    )
+    assert summary.run.counts.pass_rate_interval not in (UNSET, found["a"], found["b"])
+    assert found["a"] and found["a"][1] - found["a"][0] > 0.85, "two cases, not six"

@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from howsure.errors import InputError, NotFound, UnknownName
-from howsure.kit.builtins import builtin_kit
-from howsure.policies.profiles import builtin_profiles
+from howsure.kit.plugins import builtin_kit
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.demo import demo_folder
 from howsure.services.validate import schema_of, schemas, validate_files
 from unit.services.places import house, lines, mcq
@@ -117,7 +117,7 @@ def test_everything_that_comes_with_the_demo_is_valid() -> None:
     assert all(each.valid for each in found)
 
 
-NAMES = ["explain", "golden", "simulation", "test-set", "legal", "responses", "settings"]
+NAMES = ["explain", "golden", "simulation", "test-set", "legal", "plain", "responses", "settings"]
 
 
 def test_the_names_are_those_of_the_dialects_and_of_the_files_beside_them() -> None:
@@ -133,7 +133,7 @@ def test_a_dialect_that_cannot_describe_itself_has_no_schema() -> None:
     kit = builtin_kit(builtin_profiles())
     kit.dialects.add(Mute())  # type: ignore[arg-type]
     assert "mute" not in schemas(kit)
-    with pytest.raises(UnknownName, match="unknown schema 'mute'; known: explain, golden, legal, responses"):
+    with pytest.raises(UnknownName, match="unknown schema 'mute'; known: explain, golden, legal, plain, responses"):
         schema_of("mute", kit)
 
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import beta, betabinom, norm
+from scipy.stats import beta, betabinom, binom, norm
 
 from howsure.stats.clusters import (
     ClusterCounts,
     Floats,
     cluster_sums,
-    clustered_mean,
     clustered_rate,
     count_clusters,
     mixture_interval,
     robust_mean,
-    score_interval,
     similarity_levels,
     similarity_weights,
 )
-from howsure.stats.estimates import clopper_pearson
-from howsure.stats.intervals import IntervalMethod, mean_interval, wilson
+from howsure.stats.estimates import clopper_pearson, estimate_mean
+from howsure.stats.intervals import IntervalMethod, mean_interval, score_interval, wilson
 
 VALUES = [1.0, 2.0, 4.0, 3.0, 7.0, 5.0, 6.0, 2.0, 9.0]
 NAMES = ["a", "a", "a", "b", "b", "c", "d", "d", "d"]
@@ -55,35 +53,33 @@ def test_the_closed_form_equals_the_matrices() -> None:
 
 
 def test_clusters_of_one_are_student_s_t() -> None:
-    found = clustered_mean([1.0, 2.0, 3.0, 4.0, 5.0], list("abcde"))
+    found = robust_mean(cluster_sums([1.0, 2.0, 3.0, 4.0, 5.0], list("abcde")))
     assert found is not None
-    assert found.interval == pytest.approx(mean_interval([1.0, 2.0, 3.0, 4.0, 5.0]), abs=1e-9)
-    assert found.form is IntervalMethod.CLUSTER_ROBUST
+    assert found.interval() == pytest.approx(mean_interval([1.0, 2.0, 3.0, 4.0, 5.0]), abs=1e-9)
 
 
 def test_equal_clusters_are_as_good_as_their_means() -> None:
-    found = clustered_mean([1.0, 3.0, 2.0, 4.0, 6.0, 8.0], ["a", "a", "b", "b", "c", "c"])
+    values = [-1.0, 1.0, 0.0, 2.0, 4.0, 6.0]
+    found = estimate_mean(values, ["a", "a", "b", "b", "c", "c"])
     assert found is not None
-    assert found.interval == pytest.approx(mean_interval([2.0, 3.0, 7.0]), abs=1e-9)
-    assert (found.n, found.clusters) == (6, 3)
+    assert found.interval == pytest.approx(mean_interval([0.0, 1.0, 5.0]), abs=1e-9)
+    assert (found.n, found.clusters, found.form) == (6, 3, IntervalMethod.CLUSTER_ROBUST)
+    together = estimate_mean(values, ["a", "a", "b", "b", "c", "c"], bounds=(-2.0, 6.0))
+    means = estimate_mean([0.0, 1.0, 5.0], bounds=(-2.0, 6.0))
+    assert together is not None and means is not None
+    assert together.interval == pytest.approx(means.interval, abs=1e-9), "between bounds too"
 
 
 @pytest.mark.parametrize(("values", "names"), [([1.0, 2.0], ["a", "a"]), ([2.0, 2.0], ["a", "b"])])
 def test_one_cluster_or_no_spread_has_a_mean_and_no_interval(values: list[float], names: list[str]) -> None:
-    found = clustered_mean(values, names)
+    found = estimate_mean(values, names)
     assert found is not None
     assert (found.interval, found.form) == (None, None)
 
 
 def test_of_nothing_there_is_no_mean() -> None:
-    assert clustered_mean([], []) is None
+    assert estimate_mean([], []) is None
     assert clustered_rate([], []) is None
-
-
-def test_a_bounded_mean_stays_on_its_scale() -> None:
-    found = clustered_mean([0.0, 0.1, 1.0, 1.0], ["a", "a", "b", "b"], bounds=(0.0, 1.0))
-    assert found is not None
-    assert found.interval == (0.0, 1.0)
 
 
 def test_copies_of_a_verdict_are_worth_nothing() -> None:
@@ -91,8 +87,8 @@ def test_copies_of_a_verdict_are_worth_nothing() -> None:
     copied = [verdict for verdict in verdicts for _ in range(5)]
     found = clustered_rate(copied, [place // 5 for place in range(40)])
     assert found is not None and found.interval is not None
-    # Near the 0.41 to 0.93 of Wilson's interval for eight cases, far from the 0.60 to 0.86 for forty.
-    assert found.interval == pytest.approx((0.387, 0.928), abs=1e-3)
+    # Near the 0.35 to 0.97 of the exact interval for eight cases, far from the 0.60 to 0.86 for forty.
+    assert found.interval == pytest.approx((0.387, 0.972), abs=1e-3)
 
 
 def test_where_many_clusters_have_both_kinds_the_variance_of_the_clusters_is_trusted() -> None:
@@ -227,3 +223,23 @@ def test_many_clusters_of_which_few_fail_are_no_trouble() -> None:
     # Twenty failing clusters: a relative error of about 1/√20 on a failure rate of 0.1 %.
     assert low < 0.99901 < high
     assert (1 - low) / 0.00099 == pytest.approx(1 + norm.ppf(0.975) / 20**0.5 * 2, abs=0.5)
+
+
+@pytest.mark.parametrize("clusters", [5, 10, 20])
+@pytest.mark.parametrize("rate", [0.97, 0.99])
+def test_few_clusters_that_pass_or_fail_as_one_are_held(clusters: int, rate: float) -> None:
+    """Summed over how many of them fail."""
+    held = 0.0
+    for failed in range(clusters + 1):
+        sums = np.array([0.0] * failed + [10.0] * (clusters - failed))
+        low, high = mixture_interval(sums, np.full(clusters, 10.0))
+        held += float(binom.pmf(failed, clusters, 1 - rate)) * (low <= rate <= high)
+    assert held >= 0.93
+
+
+def test_clusters_that_are_all_alike_have_an_interval() -> None:
+    alike = clustered_rate([True, False] * 60, [number // 2 for number in range(120)])
+    assert alike is not None
+    assert alike.value == 0.5
+    assert alike.interval is not None
+    assert alike.interval == pytest.approx(wilson(60, 120), abs=0.01)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.stats.correlation import kendall, mean_absolute_error, pearson, ranks, spearman
+from howsure.stats.agreement import kendall, mean_absolute_error, pearson, ranks, spearman
 
 Correlation = Callable[[Sequence[float], Sequence[float]], float | None]
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from howsure.stats.clusters import ClusterSums, cluster_sums
-from howsure.stats.permutation import permutation_test
+from howsure.stats.paired_differences import permutation_test
 
 MAIZE = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
 """Darwin's crossed against self-fertilised maize, in eighths of an inch; Fisher, The Design of Experiments (1935)."""

@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
+from howsure.stats.estimates import pass_at_k, pass_hat_k, reliability
 from howsure.stats.intervals import IntervalMethod
-from howsure.stats.repeats import pass_at_k, pass_hat_k, reliability
 
 
 @pytest.mark.parametrize("judged", range(1, 8))
@@ -47,32 +47,32 @@ def test_more_tries_than_were_made_cannot_be_known() -> None:
 
 
 def test_over_cases_every_case_counts_the_same_and_the_interval_is_over_cases() -> None:
-    found = reliability([(4, 4), (2, 4), (0, 4), (1, 1)] * 4, 2)
-    assert (found.k, found.cases) == (2, 12)
-    assert found.hat is not None and found.at is not None
-    assert found.hat.value == pytest.approx((1 + 1 / 6 + 0) / 3)
-    assert found.at.value == pytest.approx((1 + 5 / 6 + 0) / 3)
-    assert found.hat.interval == pytest.approx((0.0986, 0.6792), abs=1e-4)
-    assert found.hat.n == 12
+    tries = [(4, 4), (2, 4), (0, 4), (1, 1)] * 4
+    hat, at = reliability(tries, 2, every=True), reliability(tries, 2, every=False)
+    assert hat is not None and at is not None
+    assert hat.value == pytest.approx((1 + 1 / 6 + 0) / 3)
+    assert at.value == pytest.approx((1 + 5 / 6 + 0) / 3)
+    assert hat.interval == pytest.approx((0.1808, 0.6382), abs=1e-4)
+    assert hat.n == at.n == 12
 
 
 def test_tries_that_all_agree_are_a_rate_of_cases() -> None:
-    found = reliability([(3, 3)] * 9 + [(0, 3)], 3)
-    assert found.hat is not None
-    assert (found.hat.value, found.hat.form) == (0.9, IntervalMethod.EXACT)
-    assert found.hat.interval == pytest.approx((0.5550, 0.9975), abs=1e-4)
+    found = reliability([(3, 3)] * 9 + [(0, 3)], 3, every=True)
+    assert found is not None
+    assert (found.value, found.form) == (0.9, IntervalMethod.EXACT)
+    assert found.interval == pytest.approx((0.5550, 0.9975), abs=1e-4)
 
 
 def test_all_passing_is_not_certainty() -> None:
-    found = reliability([(4, 4)] * 20, 4)
-    assert found.hat is not None and found.hat.interval is not None
-    assert found.hat.interval[0] == pytest.approx(0.8316, abs=1e-4)
+    found = reliability([(4, 4)] * 20, 4, every=True)
+    assert found is not None and found.interval is not None
+    assert found.interval[0] == pytest.approx(0.8316, abs=1e-4)
 
 
 def test_clusters_of_cases_widen_it() -> None:
     cases = [(4, 4), (3, 4), (4, 4), (1, 4), (0, 4), (0, 4)] * 3
     names = [place // 3 for place in range(18)]
-    together, alone = reliability(cases, 2, names).hat, reliability(cases, 2).hat
+    together, alone = reliability(cases, 2, names, every=True), reliability(cases, 2, every=True)
     assert together is not None and together.interval is not None
     assert alone is not None and alone.interval is not None
     assert together.clusters == 6
@@ -80,5 +80,4 @@ def test_clusters_of_cases_widen_it() -> None:
 
 
 def test_no_case_tried_often_enough_gives_no_estimate() -> None:
-    found = reliability([(1, 1), (0, 1)], 2)
-    assert (found.at, found.hat, found.cases) == (None, None, 0)
+    assert [reliability([(1, 1), (0, 1)], 2, every=every) for every in (True, False)] == [None, None]

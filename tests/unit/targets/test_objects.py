@@ -66,3 +66,15 @@ def test_a_file_that_broke_may_be_repaired_and_loaded_again(project: Path) -> No
         load_object("late.py:root", project)
     (project / "late.py").write_text("root = 'repaired'\n")
     assert load_object("late.py:root", project) == "repaired"
+
+
+def test_a_file_of_a_package_may_import_its_neighbours_relatively(project: Path) -> None:
+    for package in ("clerk_of_a_package", "calendar"):
+        folder = project / package
+        folder.mkdir()
+        (folder / "__init__.py").write_text("")
+        (folder / "names.py").write_text("NAME = 'rosa'\n")
+        (folder / "agent.py").write_text("from .names import NAME\n" if package != "calendar" else "NAME = 'own'\n")
+    assert load_object("clerk_of_a_package/agent.py:NAME", project) == "rosa"
+    # A package that has the name of one of Python's own does not take its place.
+    assert load_object("calendar/agent.py:NAME", project) == "own"

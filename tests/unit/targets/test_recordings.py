@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.errors import TargetFailed
+from howsure.errors import TargetFailed, TargetTimedOut
 from howsure.model.case import Script
 from howsure.model.transcript import BrokenRecording, Transcript
 from howsure.targets.base import FinishedSession
@@ -51,6 +51,13 @@ async def test_what_the_user_said_finds_a_recording_without_an_id() -> None:
 async def test_a_conversation_that_broke_is_a_failure_of_the_target() -> None:
     with pytest.raises(TargetFailed, match="the recorded conversation broke: timed out after 30 s"):
         await RecordedTarget(RECORDINGS, "juno").open(a_case(id="case-3"))
+
+
+async def test_what_broke_in_an_earlier_run_breaks_in_the_same_words() -> None:
+    late = BrokenRecording(reason="target 'bot': no reply within 30 seconds", failure_kind="TargetTimedOut")
+    target = RecordedTarget(Recordings(by_case={("case-9", "", 1): late}, of_run=True))
+    with pytest.raises(TargetTimedOut, match=r"^target 'bot': no reply within 30 seconds$"):
+        await target.open(a_case(id="case-9"))
 
 
 async def test_nothing_recorded_is_said_and_not_made_up() -> None:

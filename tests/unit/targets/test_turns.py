@@ -14,8 +14,7 @@ from howsure.targets.turns import (
     convert_usage,
     plain_value,
     sum_usage,
-    tool_arguments,
-    tool_result,
+    tool_call,
 )
 
 
@@ -27,8 +26,8 @@ def results(turn: TurnBuilder) -> list[tuple[str, Any]]:
 def test_a_result_finds_its_call_by_id_whatever_the_order() -> None:
     turn = TurnBuilder()
     turn.add_message("", "desk", [ToolCall(name="look", id="1"), ToolCall(name="look", id="2")])
-    turn.add_result("2", "look", ToolResult(content="second"))
-    turn.add_result("1", "look", ToolResult(content="first"))
+    turn.add_result("2", "look", "second")
+    turn.add_result("1", "look", "first")
     assert results(turn) == [("look", "first"), ("look", "second")]
 
 
@@ -36,14 +35,14 @@ def test_without_ids_results_go_to_calls_of_that_tool_in_order() -> None:
     turn = TurnBuilder()
     turn.add_message("", "", [ToolCall(name="look"), ToolCall(name="pay"), ToolCall(name="look")])
     for name, content in (("look", "a"), ("look", "b"), ("pay", "c")):
-        turn.add_result("", name, ToolResult(content=content))
+        turn.add_result("", name, content)
     assert results(turn) == [("look", "a"), ("pay", "c"), ("look", "b")]
 
 
 def test_a_result_of_another_turn_changes_nothing() -> None:
     turn = TurnBuilder()
     turn.add_message("", "", [ToolCall(name="look", id="1")])
-    turn.add_result("0", "look", ToolResult(content="late"))
+    turn.add_result("0", "look", "late")
     assert results(turn) == [("look", None)]
 
 
@@ -118,7 +117,7 @@ def test_tokens_are_read_in_every_spelling(usage: Any, expected: Usage | None) -
     ids=["object", "JSON", "empty", "none", "no arguments", "broken JSON is kept", "a list is kept"],
 )
 def test_arguments_are_an_object_and_nothing_is_lost(given: Any, expected: dict[str, Any]) -> None:
-    assert tool_arguments(given) == expected
+    assert tool_call("look", given, None) == ToolCall(name="look", arguments=expected)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +135,10 @@ def test_arguments_are_an_object_and_nothing_is_lost(given: Any, expected: dict[
     ids=["JSON", "printed", "text", "broken", "error", "status error", "no error", "nothing"],
 )
 def test_results_are_values_and_errors_in_them_count(given: Any, expected: ToolResult) -> None:
-    assert tool_result(given) == expected
+    turn = TurnBuilder()
+    turn.add_message("", "", [ToolCall(name="look")])
+    turn.add_result(None, "look", given)
+    assert turn.reply().messages[0].tool_calls == (ToolCall(name="look", result=expected),)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from howsure.errors import Level
 from howsure.model.transcript import Usage
-from howsure.traces.usage import read_run_usage, read_usage, total_tokens
+from howsure.traces.usage import read_run_usage, read_usage, settle_counts, total_tokens
 from howsure.traces.values import (
     LONGEST_LITERAL,
     UNREADABLE,
@@ -185,11 +185,17 @@ def test_what_nobody_counted_is_not_zero(attributes: dict[str, Any], usage: Usag
     assert read_usage(attributes, "span", TraceProblems()) == usage
 
 
-def test_what_gemini_leaves_out_is_zero() -> None:
+def test_the_kinds_that_a_model_leaves_out_are_unknown_and_the_completion_is_empty() -> None:
     found = read_usage(
         {"gcp.vertex.agent.llm_response": {"usage_metadata": {"prompt_token_count": 7}}}, "s", TraceProblems()
     )
-    assert found == Usage(prompt_tokens=7, completion_tokens=0, cached_tokens=0, thinking_tokens=0)
+    assert found == Usage(prompt_tokens=7, completion_tokens=0)
+
+
+def test_a_kind_that_one_call_reports_was_zero_where_another_leaves_it_out() -> None:
+    calls = [Usage(prompt_tokens=9, completion_tokens=1, cached_tokens=4), Usage(prompt_tokens=7, completion_tokens=1)]
+    assert settle_counts(calls) == [calls[0], Usage(prompt_tokens=7, completion_tokens=1, cached_tokens=0)]
+    assert settle_counts(calls[1:]) == calls[1:]
 
 
 def test_results_fed_back_to_gemini_are_part_of_the_prompt() -> None:

@@ -10,8 +10,7 @@ from howsure.model.case import Fact, PlanStep, Scenario
 from howsure.model.simulation import Ending, MistakeKind, UserMistake
 from howsure.model.transcript import Message, Role
 from howsure.users.checks.conversations import LONGEST, SimulatedConversation
-from howsure.users.checks.course import course_mistakes, repeat_mistakes
-from howsure.users.checks.plan import is_said, plan_mistakes, step_words
+from howsure.users.checks.course import course_mistakes, is_said, plan_mistakes, repeat_mistakes, step_words
 from howsure.users.words import roots
 
 EARLY, WENT_ON = MistakeKind.STOPPED_EARLY, MistakeKind.WENT_ON

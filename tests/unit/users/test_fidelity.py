@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from howsure.model.case import Case, Fact, PlanStep, Scenario
 from howsure.model.simulation import Ending, MistakeKind
 from howsure.model.transcript import Message, Role, ToolCall
+from howsure.users.attribution import find_mistakes
 from howsure.users.base import UserExit
-from howsure.users.fidelity import find_mistakes
 from howsure.users.offline_users import OfflineUsers
 from simulated_users import FILES, Conversation, conversations
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.judges.offline.dates import PartialDate
-from howsure.users.checks.figures import (
+from howsure.users.checks.specifics import (
     codes_in,
     counted_nouns,
     figure_values,

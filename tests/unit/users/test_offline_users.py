@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from howsure.model.case import Case, Fact, PlanStep, Scenario, Script
 from howsure.model.simulation import Ending, MistakeKind
 from howsure.model.transcript import Message, Role, ToolCall
+from howsure.users.attribution import find_mistakes
 from howsure.users.base import UserExit, UserMessage
-from howsure.users.fidelity import find_mistakes
 from howsure.users.offline_users import OfflineUsers, tell_facts, user_phrases
 from howsure.users.stops import StopRules
 

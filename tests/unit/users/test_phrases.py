@@ -9,7 +9,7 @@ import pytest
 
 import howsure.users
 from howsure.judges.offline.lexicon import read_sections
-from howsure.users.phrases import listed_words, phrase, word_groups, words_by_key
+from howsure.users.words import listed_words, phrase, word_groups, words_by_key
 
 FOLDER = Path(howsure.users.__file__).parent
 SOURCE = "\n".join(path.read_text("utf-8") for path in sorted(FOLDER.rglob("*.py")))

@@ -53,7 +53,7 @@ def label(grader: str = "rubric", part_id: str = "KIND", **fields: str) -> Human
         ),
         (
             [label("RelevanceExplain", "", opinion="not_applicable")],
-            {"RelevanceExplain": [("ana", "not applicable", "")]},
+            {"relevance": [("ana", "not applicable", "")]},
         ),
         ([label("rubric", "GONE"), label("criteria", "KIND")], {}),
     ],

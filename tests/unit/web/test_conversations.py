@@ -42,12 +42,13 @@ LONG = "A line of the prompt.\n" * 20
     ("role", "text", "quote", "folded"),
     [
         (Role.USER, "short", "", False),
-        (Role.ASSISTANT, LONG, "", True),
-        (Role.ASSISTANT, LONG, "line of the prompt", False),
+        (Role.USER, LONG, "", True),
+        (Role.USER, LONG, "line of the prompt", False),
+        (Role.ASSISTANT, LONG, "", False),
         (Role.SYSTEM, "You are kind. " * 20, "", True),
         (Role.SYSTEM, "You are kind.", "", False),
     ],
-    ids=["short", "long", "never around evidence", "system prompt", "short system prompt"],
+    ids=["short", "long", "never around evidence", "never the final answer", "system prompt", "short system prompt"],
 )
 def test_long_text_is_folded(role: Role, text: str, quote: str, folded: bool) -> None:
     said = shown(Message(role=Role.USER, content="Hi"), Message(role=role, content=text), quote=quote)
@@ -86,7 +87,37 @@ def test_a_state_that_nobody_recorded_did_not_change() -> None:
 @pytest.mark.parametrize("sign", ["x", "<"])
 def test_a_case_that_is_too_long_for_a_page_is_cut_until_it_fits(sign: str) -> None:
     messages = tuple(Message(role=Role.ASSISTANT, content=sign * 30_000) for _ in range(200))
-    assert page_weight(fit_case_block(a_graded(transcript=a_talk(*messages)))) <= MAX_BYTES
+    shown = fit_case_block(a_graded(transcript=a_talk(*messages)))
+    answer = shown["talk"][-1]
+    assert answer["text"].startswith(sign * 20_000)
+    assert page_weight(shown) <= MAX_BYTES + page_weight(answer) / 2
+
+
+ORDERED = "Your **order 4476**:\n\n| item | price |\n| --- | --- |\n| kettle | **18.00** USD |\n"
+
+
+@pytest.mark.parametrize(
+    ("quote", "marked"),
+    [
+        ("order 4476", "<strong>{anchor}<mark>order 4476{one}</mark></strong>"),
+        ("**order 4476**:", "<strong>{anchor}<mark>order 4476{one}</mark></strong>:"),
+        ("kettle | **18.00** USD", "<td>{anchor}<mark>kettle{one}</mark></td>"),
+    ],
+    ids=["plain words", "quoted with its signs", "over two cells"],
+)
+def test_a_quote_is_marked_in_rendered_markdown(quote: str, marked: str) -> None:
+    said = shown(Message(role=Role.ASSISTANT, content=ORDERED), quote=quote)
+    html = said[-1].html.replace(' data-number="1"', "")  # type: ignore[attr-defined]
+    anchor, one = '<a id="quote-1" class="anchor"></a>', "<sup>1</sup>"
+    assert marked.format(anchor=anchor, one=one) in html
+    assert html.count("quote-1") == 1
+
+
+def test_a_message_is_shown_as_written_where_a_quote_would_be_lost_in_its_markdown() -> None:
+    said = shown(Message(role=Role.ASSISTANT, content="See [the terms](x.example): **now**"), quote="terms](x.ex")
+    turn = said[-1]
+    assert turn.html == "" or "<mark" in turn.html  # type: ignore[attr-defined]
+    assert any(piece.numbers for piece in turn.pieces)  # type: ignore[attr-defined]
 
 
 def numbered(texts: list[str], *quotes: str) -> QuoteNumbers:

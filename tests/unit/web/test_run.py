@@ -12,7 +12,6 @@ from howsure.store.summaries import FailureCount
 from howsure.web.pages.run import describe_failures, errored_failures, without_summed_graders
 from howsure.web.pages.run_cases import (
     CaseFilter,
-    CaseListing,
     Facet,
     FacetGroup,
     SearchedRange,
@@ -23,7 +22,7 @@ from howsure.web.pages.run_cases import (
     read_start,
     searched_range,
 )
-from store.making import RUN, a_result
+from store.making import RUN
 from unit.reports.northwind import refund_results
 from unit.web.graded import a_graded
 
@@ -122,15 +121,10 @@ def test_labels_stand_under_their_names(name: str, words: tuple[str, ...], group
     assert [(group, [each.word for each in choices]) for group, choices in found] == groups
 
 
-def shown(number: int, **listed: int | None) -> CaseListing:
+def shown(number: int, **listed: int | None) -> ResultPage:
     """So many results on the page."""
     plain: dict[str, int | None] = {"total": 40, "first": 0, "matching": 40, **listed}
-    return CaseListing(
-        results=[a_result(place) for place in range(number)],
-        chosen=CaseFilter(q="x"),
-        listed=ResultPage(positions=list(range(number)), **plain),  # type: ignore[arg-type]
-        tries={},
-    )
+    return ResultPage(positions=list(range(number)), **plain)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -151,19 +145,19 @@ def shown(number: int, **listed: int | None) -> CaseListing:
     ],
     ids=["all", "second page", "filtered", "nothing", "some looked through", "the last looked through"],
 )
-def test_a_page_says_which_it_shows_of_how_many(page: CaseListing, said: str) -> None:
+def test_a_page_says_which_it_shows_of_how_many(page: ResultPage, said: str) -> None:
     assert describe_page(page, 40) == said
 
 
 def test_what_was_looked_through_is_told_to_programs_too() -> None:
     part = shown(2, total=20_000, first=None, matching=None, start=1000, looked_at=1000)
-    assert searched_range(part.listed) == SearchedRange(1001, 2000, 20_000)
-    assert searched_range(shown(2).listed) is None
+    assert searched_range(part) == SearchedRange(1001, 2000, 20_000)
+    assert searched_range(shown(2)) is None
 
 
 def test_the_next_page_begins_behind_a_position() -> None:
-    assert next_page_address(RUN, shown(3)) == ""
-    assert next_page_address(RUN, shown(3, further=24)) == f"/runs/{RUN}?q=x&after=MjQ%3D#cases"
+    assert next_page_address(RUN, CaseFilter(q="x"), shown(3)) == ""
+    assert next_page_address(RUN, CaseFilter(q="x"), shown(3, further=24)) == f"/runs/{RUN}?q=x&after=MjQ%3D#cases"
 
 
 @pytest.mark.parametrize(("after", "position"), [(None, None), ("24", 24), ("nonsense", None), ("-1", None)])

@@ -53,7 +53,7 @@ def test_filters_leave_what_they_say(wanted: RunFilter, ids: str) -> None:
     ],
 )
 def test_the_answer_says_what_is_going_on_and_what_broke(wanted: RunFilter, said: str) -> None:
-    assert answer(FACES, match_runs(FACES, wanted).filtered, wanted) == said
+    assert answer(FACES, match_runs(FACES, wanted).filtered, wanted, {}) == said
 
 
 def test_with_nothing_there_is_nothing_to_filter() -> None:

@@ -1,8 +1,16 @@
-"""Whoever tries too often waits: by name, and all together; who came in is not counted."""
+"""Whoever tries too often waits: by name and address, and by address; others do not wait for them."""
 
 from __future__ import annotations
 
-from howsure.web.pages.sign_in import ATTEMPTS_BY_NAME, ATTEMPTS_IN_TOTAL, NAMES_TRACKED, WINDOW_SECONDS, SignInThrottle
+from howsure.services.host.throttles import (
+    ATTEMPTS_BY_ADDRESS,
+    ATTEMPTS_BY_NAME,
+    TRACKED,
+    WINDOW_SECONDS,
+    SignInThrottle,
+)
+
+HERE, ELSEWHERE = "192.0.2.1", "198.51.100.7"
 
 
 class Clock:
@@ -17,50 +25,59 @@ def test_after_some_tries_one_waits_until_the_first_is_long_ago() -> None:
     clock = Clock()
     throttle = SignInThrottle(clock)
     for _ in range(ATTEMPTS_BY_NAME):
-        assert throttle.seconds_to_wait("ana") == 0
-        throttle.count_attempt("ana")
+        assert throttle.seconds_to_wait("ana", HERE) == 0
+        throttle.count_attempt("ana", HERE)
         clock.now += 1
-    assert throttle.seconds_to_wait("ana") == WINDOW_SECONDS - ATTEMPTS_BY_NAME + 1
-    assert throttle.seconds_to_wait("bo") == 0
+    assert throttle.seconds_to_wait("ana", HERE) == WINDOW_SECONDS - ATTEMPTS_BY_NAME + 1
+    assert throttle.seconds_to_wait("bo", HERE) == 0
+    assert throttle.seconds_to_wait("ana", ELSEWHERE) == 0
     clock.now += WINDOW_SECONDS - ATTEMPTS_BY_NAME
-    assert throttle.seconds_to_wait("ana") == 0
+    assert throttle.seconds_to_wait("ana", HERE) == 0
 
 
 def test_the_last_tries_count_not_the_first() -> None:
     clock = Clock()
     throttle = SignInThrottle(clock)
     for _ in range(3 * ATTEMPTS_BY_NAME):
-        throttle.count_attempt("ana")
+        throttle.count_attempt("ana", HERE)
         clock.now += WINDOW_SECONDS / ATTEMPTS_BY_NAME
-    assert throttle.seconds_to_wait("ana") == 0
+    assert throttle.seconds_to_wait("ana", HERE) == 0
 
 
 def test_who_comes_in_begins_anew() -> None:
     throttle = SignInThrottle(Clock())
-    for _ in range(ATTEMPTS_BY_NAME - 1):
-        throttle.count_attempt("ana")
-    throttle.count_attempt("ana")
-    throttle.forget_attempt("ana")
-    assert throttle.seconds_to_wait("ana") == 0
+    for _ in range(ATTEMPTS_BY_NAME):
+        throttle.count_attempt("ana", HERE)
+    throttle.forget_attempt("ana", HERE)
+    assert throttle.seconds_to_wait("ana", HERE) == 0
 
 
-def test_many_names_are_one_flood() -> None:
+def test_many_names_from_one_address_are_a_flood_of_that_address_alone() -> None:
     throttle = SignInThrottle(Clock())
-    for number in range(ATTEMPTS_IN_TOTAL):
-        throttle.count_attempt(f"name {number}")
-    assert throttle.seconds_to_wait("somebody new") > 0
+    for number in range(ATTEMPTS_BY_ADDRESS):
+        throttle.count_attempt(f"name {number}", HERE)
+    assert throttle.seconds_to_wait("somebody new", HERE) > 0
+    assert throttle.seconds_to_wait("somebody new", ELSEWHERE) == 0
+
+
+def test_a_network_of_ipv6_is_one_address() -> None:
+    throttle = SignInThrottle(Clock())
+    for number in range(ATTEMPTS_BY_ADDRESS):
+        throttle.count_attempt(f"name {number}", f"2001:db8:1:2::{number:x}")
+    assert throttle.seconds_to_wait("ana", "2001:db8:1:2:ffff::1") > 0
+    assert throttle.seconds_to_wait("ana", "2001:db8:1:3::1") == 0
 
 
 def test_a_team_that_signs_in_at_nine_is_no_flood() -> None:
     throttle = SignInThrottle(Clock())
-    for number in range(3 * ATTEMPTS_IN_TOTAL):
-        throttle.count_attempt(f"name {number}")
-        throttle.forget_attempt(f"name {number}")
-    assert throttle.seconds_to_wait("somebody new") == 0
+    for number in range(3 * ATTEMPTS_BY_ADDRESS):
+        throttle.count_attempt(f"name {number}", HERE)
+        throttle.forget_attempt(f"name {number}", HERE)
+    assert throttle.seconds_to_wait("somebody new", HERE) == 0
 
 
-def test_names_do_not_fill_the_memory() -> None:
+def test_addresses_do_not_fill_the_memory() -> None:
     throttle = SignInThrottle(Clock())
-    for number in range(NAMES_TRACKED + 50):
-        throttle.count_attempt(f"name {number}")
-    assert len(throttle._by_name) == NAMES_TRACKED
+    for number in range(TRACKED):
+        throttle.count_attempt("ana", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
+    assert len(throttle._attempts) == TRACKED

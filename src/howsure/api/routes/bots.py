@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -9,25 +10,26 @@ from starlette.responses import Response
 
 from howsure.api.access import Hosted, Reader, Writer
 from howsure.api.bodies import BotGiven, Key
-from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.errors import JsonAnswer
+from howsure.api.optional_fields import with_optional_fields, without_defaults
 from howsure.api.requests import StrictRoute
-from howsure.api.routes.documents import IfMatch, add_version_routes, expected_version, json_versions, require_version
+from howsure.api.routes.documents import IfMatch, VersionRoutes, add_version_routes, expected_version
 from howsure.api.schemas import ETAG, answer, errors, list_answer
 from howsure.errors import NotFound
 from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.reports.figures import iso_utc
 from howsure.services.host import documents
-from howsure.services.host.bots import bot_context, described_version
-from howsure.services.host.context import Host
-from howsure.services.host.documents import published_document, with_distinct_tools
+from howsure.services.host.bots import bot_context
+from howsure.services.host.documents import document_body, published_document, with_distinct_tools
+from howsure.services.workspace import Host
 from howsure.wire.documents import BotContext, BotVersion, EvaluatorType
 
 router = APIRouter(tags=["bots"], route_class=StrictRoute)
 BotId = Annotated[Key, Path(description="The agent's id", examples=["64f0c2a1e4b0a1b2c3d4e5f6"])]
 
 
-@router.get("/bots/{id}/context", responses={**answer(BotContext, headers=ETAG), **errors(404)})
+@router.get("/bots/{id}/context", responses={**answer(BotContext, headers=ETAG), **errors(404, 409)})
 async def context(id: BotId, caller: Reader, host: Hosted) -> Response:
     """What is known of an agent: prompt, tools, knowledge bases, model, harness."""
     return await _answer(host, id, caller.within)
@@ -36,12 +38,10 @@ async def context(id: BotId, caller: Reader, host: Hosted) -> Response:
 @router.put("/bots/{id}/context", responses={**answer(BotContext, headers=ETAG), **errors(404, 409, 412)})
 async def describe(id: BotId, caller: Writer, host: Hosted, body: BotGiven, if_match: IfMatch = None) -> Response:
     """Describe an agent, or describe it anew. Runs keep the description that they started with."""
-    agents = caller.within.agent_ids
-    if agents is not None and id not in agents:
-        raise RequestRefusal(404, "not_found", f"there is no agent {id}")
-    expected = expected_version(if_match)
-    await require_version(host, DocumentKind.AGENT, id, caller, expected)
-    change = documents.DocumentChange(body=body.model_dump(mode="json", exclude_unset=True), author=caller.name)
+    documents.require_agent(id, caller.within)
+    expected = await expected_version(host, DocumentKind.AGENT, id, caller, if_match)
+    described = without_defaults(BotGiven, body.model_dump(mode="json", exclude_unset=True))
+    change = documents.DocumentChange(body=described, author=caller.name)
     try:
         await documents.change_document(host, DocumentKind.AGENT, id, change, caller.within, expected)
     except NotFound:
@@ -51,15 +51,25 @@ async def describe(id: BotId, caller: Writer, host: Hosted, body: BotGiven, if_m
 
 async def _answer(host: Host, id: str, within: AccessScope) -> JsonAnswer:
     """One that the bot service described has no version here."""
-    context = await bot_context(host, id, within)
-    version = await described_version(host, id, within)
+    context, version = await bot_context(host, id, within)
+    context = with_optional_fields(BotGiven, context)
     return JsonAnswer(context, headers={} if version is None else {"ETag": f'"{version}"'})
+
+
+class BotVersions(VersionRoutes, frozen=True):
+    """Versions of descriptions, with each tool listed once."""
+
+    async def content(self, host: Host, document: Document) -> Any:
+        return {"bot_name": document.name, **documents.DEFAULTS[self.kind], **document_body(document)}
+
+    async def shapes(self, host: Host, versions: Sequence[Document]) -> list[dict[str, Any]]:
+        return [_version_shape(version) for version in versions]
 
 
 def _version_shape(document: Document) -> dict[str, Any]:
     edition = document.edition
     return {
-        **with_distinct_tools(published_document(document)),
+        **with_optional_fields(BotGiven, with_distinct_tools(published_document(document))),
         "version": edition.version,
         "updated_at": iso_utc(edition.created_at),
         "author": edition.author or None,
@@ -68,7 +78,7 @@ def _version_shape(document: Document) -> dict[str, Any]:
     }
 
 
-add_version_routes(router, json_versions(DocumentKind.AGENT, "/bots/{id}/context", BotVersion, _version_shape))
+add_version_routes(router, BotVersions(DocumentKind.AGENT, "/bots/{id}/context", BotVersion, "/bots/{id}/context"))
 
 
 @router.get("/evaluators/types", responses={**list_answer(EvaluatorType), **errors()}, tags=["evaluator-configs"])

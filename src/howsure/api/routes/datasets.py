@@ -10,30 +10,31 @@ from fastapi import APIRouter, Path, Query, Request
 from msgspec import to_builtins
 from starlette.responses import Response
 
-from howsure.api.access import Hosted, Reader, Writer
+from howsure.api.access import Exporter, Hosted, Reader, Writer
 from howsure.api.bodies import CaseGiven, DatasetGiven, DialectName, Key, Name
-from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.errors import JsonAnswer
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
 from howsure.api.requests import StrictRoute, new_id
 from howsure.api.routes.documents import (
+    Deleted,
     Id,
     IfMatch,
     Version,
     VersionRoutes,
     add_version_routes,
+    delete_document,
     expected_version,
-    require_version,
 )
+from howsure.api.routes.documents import shape_of as version_shape
 from howsure.api.schemas import ETAG, answer, errors, list_answer
 from howsure.model.case import Case
 from howsure.model.document import Document, DocumentKind
 from howsure.reports.evaluations import input_kind, input_shape
-from howsure.reports.figures import iso_utc
-from howsure.services.host.context import Host
+from howsure.services.host.documents import check_agent_access
 from howsure.services.host.keys import Caller
 from howsure.services.host.uploads import Upload, append_case, check_upload, drop_case, read_case_page, restore_upload
-from howsure.store.dataset_cases import case_address
-from howsure.store.documents import DocumentQuery
+from howsure.services.workspace import Host
+from howsure.store.documents import DocumentQuery, case_address
 from howsure.store.pages import next_cursor
 from howsure.wire.documents import DatasetCase, UploadedDataset
 
@@ -56,11 +57,13 @@ async def list_datasets(
     host: Hosted,
     agent_id: Annotated[Key | None, Query()] = None,
     name: Annotated[Name | None, Query()] = None,
+    deleted: Deleted = False,
     limit: Limit = 50,
     cursor_: Annotated[Cursor, Query(alias="cursor")] = None,
 ) -> Response:
     """Newest first."""
-    listing = DocumentQuery(limit=limit, before=read_cursor(cursor_), agent_id=agent_id, name=name)
+    before = read_cursor(cursor_)
+    listing = DocumentQuery(limit=limit, before=before, agent_id=agent_id, name=name, deleted=deleted)
     listed = await host.store.documents.several(DATASET, listing, caller.within)
     counts = await host.store.dataset_cases.count(listed)
     further = next_cursor(listed[-1]) if len(listed) == limit else None
@@ -88,12 +91,13 @@ async def upload_dataset(
     dialect: Annotated[DialectName | None, Query()] = None,
 ) -> Response:
     """A file as it is, in the body."""
-    content = await request.body()
-    upload = Upload(content=content, name=name, agent_id=agent_id or "", dialect=dialect or "", author=caller.name)
+    upload = Upload(
+        file=request.state.upload, name=name, agent_id=agent_id or "", dialect=dialect or "", author=caller.name
+    )
     return await _create(request, caller, host, upload)
 
 
-@router.get("/datasets/{id}", responses={**answer(UploadedDataset, headers=ETAG), **errors(404)})
+@router.get("/datasets/{id}", responses={**answer(UploadedDataset, headers=ETAG), **errors(404, 409)})
 async def one_dataset(id: Id, caller: Reader, host: Hosted) -> Response:
     """The newest version, without its content."""
     return await VERSIONS.answer(host, await host.store.documents.get(DATASET, id, within=caller.within))
@@ -102,11 +106,11 @@ async def one_dataset(id: Id, caller: Reader, host: Hosted) -> Response:
 @router.get(
     "/datasets/{id}/versions/{version}/content",
     response_class=Response,
-    responses={200: {"content": {"application/octet-stream": FILE}}, **errors(404)},
+    responses={200: {"content": {"application/octet-stream": FILE}}, **errors(404, 409)},
 )
-async def content(id: Id, version: Version, caller: Reader, host: Hosted) -> Response:
+async def content(id: Id, version: Version, caller: Exporter, host: Hosted) -> Response:
     """The file, byte for byte."""
-    document = await host.store.documents.get(DATASET, id, version, within=caller.within, deleted=True)
+    document = await host.store.documents.get(DATASET, id, version, within=caller.within)
     return Response(document.edition.body, media_type="application/octet-stream")
 
 
@@ -115,26 +119,23 @@ async def change_dataset(
     id: Id, caller: Writer, host: Hosted, body: DatasetGiven, if_match: IfMatch = None
 ) -> Response:
     """The next version."""
-    expected = expected_version(if_match)
-    await require_version(host, DATASET, id, caller, expected)
+    expected = await expected_version(host, DATASET, id, caller, if_match)
     upload = upload_of(body, caller)
-    if upload.agent_id is not None:
-        _check_agent(upload.agent_id, caller)
-    draft = await check_upload(host, upload)
+    check_agent_access(upload.agent_id, caller.within)
+    draft = await check_upload(host, upload, caller.within)
     changed = await host.store.documents.revise(DATASET, id, draft, expected=expected, within=caller.within)
     return await VERSIONS.answer(host, changed)
 
 
 @router.delete("/datasets/{id}", status_code=204, responses={204: {}, **errors(404, 409, 412)})
 async def delete_dataset(id: Id, caller: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
-    """Runs that used it can still read their version."""
-    expected = expected_version(if_match)
-    await require_version(host, DATASET, id, caller, expected)
-    await host.store.documents.delete(DATASET, id, expected=expected, within=caller.within)
-    return Response(status_code=204)
+    """`…/undelete` brings it back, until its content is purged."""
+    return await delete_document(host, DATASET, id, caller, if_match)
 
 
-@router.get("/datasets/{id}/test-cases", responses={**list_answer(DatasetCase, headers=PAGE_HEADERS), **errors(404)})
+@router.get(
+    "/datasets/{id}/test-cases", responses={**list_answer(DatasetCase, headers=PAGE_HEADERS), **errors(404, 409)}
+)
 async def list_cases(
     request: Request, id: Id, caller: Reader, host: Hosted, limit: Limit = 100, cursor: Cursor = None
 ) -> Response:
@@ -160,7 +161,7 @@ async def add_case(id: Id, caller: Writer, host: Hosted, body: CaseGiven) -> Res
 CaseId = Annotated[Key, Path(description="The `id` of a case, as lists give it")]
 
 
-@router.get("/test-cases/{id}", responses={**answer(DatasetCase), **errors(404)})
+@router.get("/test-cases/{id}", responses={**answer(DatasetCase), **errors(404, 409)})
 async def one_case(id: CaseId, caller: Reader, host: Hosted) -> Response:
     """One case, found by its id alone."""
     place = await host.store.dataset_cases.find(id, caller.within)
@@ -189,59 +190,44 @@ def upload_of(body: DatasetGiven, caller: Caller) -> Upload:
     )
 
 
-def _check_agent(agent_id: str, caller: Caller) -> None:
-    agents = caller.within.agent_ids
-    if agents is not None and agent_id not in agents:
-        raise RequestRefusal(422, "invalid", f"agent_id: this key may write for the agents {', '.join(agents)} only")
-
-
 async def _create(request: Request, caller: Caller, host: Host, upload: Upload) -> JsonAnswer:
-    _check_agent(upload.agent_id or "", caller)
-    draft = await check_upload(host, upload)
+    check_agent_access(upload.agent_id or "", caller.within)
+    draft = await check_upload(host, upload, caller.within)
     return await VERSIONS.answer(
         host, await host.store.documents.create(DATASET, new_id(request), draft, caller.within), 201
     )
 
 
-async def _shapes(host: Host, versions: Sequence[Document]) -> list[dict[str, Any]]:
-    """Versions of one dataset; how many cases there are is known of the newest."""
-    counts = await host.store.dataset_cases.count(versions[:1])
-    return [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in versions]
+class DatasetVersions(VersionRoutes, frozen=True):
+    """Versions of files: compared case by case."""
+
+    async def shapes(self, host: Host, versions: Sequence[Document]) -> list[dict[str, Any]]:
+        """How many cases there are is known of the newest."""
+        counts = await host.store.dataset_cases.count(versions[:1])
+        return [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in versions]
+
+    async def content(self, host: Host, document: Document) -> Any:
+        """Under the ids of the file."""
+        cases = await read_case_page(host, document, 0, EVERY_CASE)
+        shapes = await to_thread(lambda: [{**case_shape(document.id, case), "id": case.id} for case in cases])
+        return {"name": document.name, "agent_id": document.agent_id or None, "cases": shapes}
+
+    async def restore(self, host: Host, id: str, version: int, caller: Caller) -> Document:
+        return await restore_upload(host, id, version, caller.name, caller.within)
 
 
-async def _content(host: Host, document: Document) -> Any:
-    """Case by case, under the ids of the file."""
-    cases = await read_case_page(host, document, 0, EVERY_CASE)
-    return await to_thread(lambda: {"cases": [{**case_shape(document.id, case), "id": case.id} for case in cases]})
-
-
-async def _restore(host: Host, id: str, version: int, caller: Caller) -> Document:
-    return await restore_upload(host, id, version, caller.name, caller.within)
-
-
-VERSIONS = VersionRoutes(
-    kind=DATASET, path="/datasets/{id}", shape=UploadedDataset, shapes=_shapes, content=_content, restore=_restore
-)
+VERSIONS = DatasetVersions(DATASET, "/datasets/{id}", UploadedDataset, "/datasets/{id}")
 add_version_routes(router, VERSIONS)
 
 
 def shape_of(document: Document, cases: int) -> dict[str, Any]:
     edition = document.edition
     return {
-        "dataset_id": document.id,
-        "agent_id": document.agent_id or None,
-        "version": edition.version,
-        "name": document.name,
+        **version_shape(document),
         "dialect": edition.dialect,
         "cases": cases if edition.version == document.latest else None,
         "bytes": len(edition.body),
         "sha256": edition.sha256,
-        "created_at": iso_utc(document.created_at),
-        "updated_at": iso_utc(edition.created_at),
-        "author": edition.author or None,
-        "note": edition.note or None,
-        "latest_version": document.latest,
-        "deleted": document.deleted_at is not None,
     }
 
 

@@ -2,49 +2,70 @@
 
 # No postponed annotations here: the type of a body is known only when the routes of a kind are made.
 from asyncio import to_thread
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Path, Query, Request
+from fastapi.exceptions import RequestValidationError
 from msgspec import Struct
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from howsure.api.access import Hosted, Reader, Writer
-from howsure.api.bodies import Json, Key, Name
-from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.bodies import ConfigGiven, Json, Key, Name, QuestionSetGiven, RubricGiven, TestSetGiven
+from howsure.api.counters import PREFIX
+from howsure.api.errors import JsonAnswer
+from howsure.api.optional_fields import with_optional_fields, without_defaults
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
 from howsure.api.requests import StrictRoute, new_id
 from howsure.api.schemas import ETAG, answer, errors, list_answer
 from howsure.model.document import Document, DocumentKind
 from howsure.services.host import documents
-from howsure.services.host.context import Host
 from howsure.services.host.differences import find_differences
 from howsure.services.host.documents import document_body, published_document
 from howsure.services.host.keys import Caller
+from howsure.services.workspace import Host
 from howsure.store.documents import DocumentQuery
 from howsure.store.pages import next_cursor
 from howsure.wire.documents import DocumentDifference, VersionedDocument
 
 Id = Annotated[Key, Path()]
+Deleted = Annotated[bool, Query(description="Only those that were deleted, and that `undelete` brings back")]
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-class VersionRoutes(Struct, frozen=True, kw_only=True):
-    """How the versions of one kind of document are shown, and compared; `restore` makes an old one the newest."""
+class VersionRoutes(Struct, frozen=True):
+    """How the versions of one kind of document are shown, compared and restored. What is here is for documents that are
+    JSON."""
 
     kind: DocumentKind
     path: str
     shape: type[Struct]
-    shapes: Callable[[Host, Sequence[Document]], Awaitable[list[Json]]]
-    content: Callable[[Host, Document], Awaitable[Any]]
-    restore: Callable[[Host, str, int, Caller], Awaitable[Document]]
+    location: str
+    """Where one of them is read, with `{id}` in place of its id."""
+
+    async def shapes(self, host: Host, versions: Sequence[Document]) -> list[Json]:
+        """Versions of one document."""
+        return [shape_of(version) for version in versions]
+
+    async def content(self, host: Host, document: Document) -> Any:
+        """What is compared."""
+        unsaid = documents.DEFAULTS.get(self.kind, {})
+        return {"name": document.name, "agent_id": document.agent_id or None, **unsaid, **document_body(document)}
+
+    async def restore(self, host: Host, id: str, version: int, caller: Caller) -> Document:
+        """Make an old version the newest."""
+        change = documents.DocumentChange(body={}, author=caller.name)
+        return await documents.restore_document(host, self.kind, id, version, change, caller.within)
 
     async def answer(self, host: Host, document: Document, status: int = 200) -> JsonAnswer:
         """One of them, with who wrote each of the newest and why."""
         (shape,) = await self.shapes(host, [document])
         written = await host.store.documents.changes(document)
         headers = {"ETag": f'"{document.edition.version}"'}
+        if status == 201:
+            headers["Location"] = PREFIX + self.location.replace("{id}", document.id)
         return JsonAnswer({**shape, "changelog": written}, status_code=status, headers=headers)
 
 
@@ -53,7 +74,7 @@ def add_version_routes(router: APIRouter, editions: VersionRoutes) -> None:
 
     @router.get(
         f"{editions.path}/versions",
-        responses={**list_answer(editions.shape, headers=PAGE_HEADERS), **errors(404)},
+        responses={**list_answer(editions.shape, headers=PAGE_HEADERS), **errors(404, 409)},
         summary="Every version, newest first",
     )
     async def versions(
@@ -66,7 +87,7 @@ def add_version_routes(router: APIRouter, editions: VersionRoutes) -> None:
 
     @router.get(
         f"{editions.path}/versions/{{version}}",
-        responses={**answer(editions.shape, headers=ETAG), **errors(404)},
+        responses={**answer(editions.shape, headers=ETAG), **errors(404, 409)},
         summary="One version",
     )
     async def one(id: Id, version: Version, caller: Reader, host: Hosted) -> Response:
@@ -74,7 +95,7 @@ def add_version_routes(router: APIRouter, editions: VersionRoutes) -> None:
 
     @router.get(
         f"{editions.path}/versions/{{a}}/diff/{{b}}",
-        responses={**list_answer(DocumentDifference), **errors(404)},
+        responses={**list_answer(DocumentDifference), **errors(404, 409)},
         summary="What changed between two versions",
     )
     async def diff(id: Id, a: Version, b: Version, caller: Reader, host: Hosted) -> Response:
@@ -92,10 +113,17 @@ def add_version_routes(router: APIRouter, editions: VersionRoutes) -> None:
     async def restore(id: Id, version: Version, caller: Writer, host: Hosted) -> Response:
         return await editions.answer(host, await editions.restore(host, id, version, caller), 201)
 
+    @router.post(
+        f"{editions.path}/undelete",
+        responses={**answer(editions.shape, headers=ETAG), **errors(404, 409)},
+        summary="What was deleted again, while its content is kept",
+    )
+    async def undelete(id: Id, caller: Writer, host: Hosted) -> Response:
+        return await editions.answer(host, await host.store.documents.undelete(editions.kind, id, caller.within))
+
 
 async def _edition(host: Host, kind: DocumentKind, id: str, version: int, caller: Caller) -> Document:
-    """Also of one that was deleted: runs still point to it."""
-    return await host.store.documents.get(kind, id, version, within=caller.within, deleted=True)
+    return await host.store.documents.get(kind, id, version, within=caller.within)
 
 
 Given = TypeVar("Given", bound=BaseModel)
@@ -115,11 +143,21 @@ class DocumentRoutes(Struct, frozen=True):
     shape: type[VersionedDocument]
 
 
+GIVEN: dict[DocumentKind, type[BaseModel]] = {
+    DocumentKind.RUBRIC: RubricGiven,
+    DocumentKind.TEST_SET: TestSetGiven,
+    DocumentKind.QUESTION_SET: QuestionSetGiven,
+    DocumentKind.GRADERS: ConfigGiven,
+}
+"""What an author may write."""
+
+
 def shape_of(document: Document) -> dict[str, Any]:
     """The published shape, with who wrote this version and why."""
-    edition = document.edition
+    edition, given = document.edition, GIVEN.get(document.kind)
+    published = published_document(document)
     return {
-        **published_document(document),
+        **(with_optional_fields(given, published) if given else published),
         "author": edition.author or None,
         "note": edition.note or None,
         "latest_version": document.latest,
@@ -127,26 +165,34 @@ def shape_of(document: Document) -> dict[str, Any]:
     }
 
 
-def expected_version(if_match: str | None) -> int | None:
-    """The version in an If-Match; None where none was sent, or any will do."""
+async def expected_version(host: Host, kind: DocumentKind, id: str, caller: Caller, if_match: str | None) -> int | None:
+    """The version in an If-Match; None where none was sent, or any will do. 412 where the document is at another."""
     if if_match is None or if_match.strip() == "*":
         return None
     text = if_match.strip().removeprefix("W/").strip('"')
     if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise RequestRefusal(
-            422, "invalid", f'If-Match {if_match!r} is no version: send the ETag that was read, such as "3"'
-        )
-    return int(text)
+        raise HTTPException(422, f'If-Match {if_match!r} is no version: send the ETag that was read, such as "3"')
+    expected, latest = int(text), (await host.store.documents.get(kind, id, within=caller.within)).latest
+    if latest != expected:
+        detail = f"this document is at version {latest}, not {expected}: somebody else changed it; read it again"
+        raise HTTPException(412, detail)
+    return expected
+
+
+async def delete_document(host: Host, kind: DocumentKind, id: str, caller: Caller, if_match: str | None) -> Response:
+    expected = await expected_version(host, kind, id, caller, if_match)
+    await host.store.documents.delete(kind, id, expected=expected, within=caller.within)
+    return Response(status_code=204)
 
 
 def change_of(given: BaseModel, caller: Caller) -> documents.DocumentChange:
-    body = given.model_dump(mode="json", exclude_unset=True)
+    body = without_defaults(type(given), given.model_dump(mode="json", exclude_unset=True))
     return documents.DocumentChange(body=body, author=caller.name, note=body.get("note") or "")
 
 
 def document_router(shelf: DocumentRoutes) -> APIRouter:
     router = APIRouter(prefix=shelf.path, tags=[shelf.path.strip("/")], route_class=StrictRoute)
-    editions = json_versions(shelf.kind, "/{id}", shelf.shape, shape_of)
+    editions = VersionRoutes(shelf.kind, "/{id}", shelf.shape, f"{shelf.path}/{{id}}")
 
     @router.get(
         "", responses={**list_answer(shelf.shape, headers=PAGE_HEADERS), **errors()}, summary="List, newest first"
@@ -157,39 +203,26 @@ def document_router(shelf: DocumentRoutes) -> APIRouter:
         host: Hosted,
         agent_id: Annotated[Key | None, Query()] = None,
         name: Annotated[Name | None, Query()] = None,
+        deleted: Deleted = False,
         limit: Limit = 50,
         cursor: Cursor = None,
     ) -> Response:
-        listing = DocumentQuery(limit=limit, before=read_cursor(cursor), agent_id=agent_id, name=name)
+        before = read_cursor(cursor)
+        listing = DocumentQuery(limit=limit, before=before, agent_id=agent_id, name=name, deleted=deleted)
         listed = await host.store.documents.several(shelf.kind, listing, caller.within)
         further = next_cursor(listed[-1]) if len(listed) == limit else None
         return page(request, [shape_of(document) for document in listed], further)
 
-    @router.get("/{id}", responses={**answer(shelf.shape, headers=ETAG), **errors(404)}, summary="The newest version")
+    @router.get(
+        "/{id}", responses={**answer(shelf.shape, headers=ETAG), **errors(404, 409)}, summary="The newest version"
+    )
     async def newest(id: Id, caller: Reader, host: Hosted) -> Response:
         return await editions.answer(host, await host.store.documents.get(shelf.kind, id, within=caller.within))
 
     add_version_routes(router, editions)
     _writing(router, shelf, shelf.given, editions)
+    _patching(router, shelf, shelf.given, editions)
     return router
-
-
-def json_versions(
-    kind: DocumentKind, path: str, shape: type[Struct], shape_of: Callable[[Document], Json]
-) -> VersionRoutes:
-    """The versions of a kind whose documents are JSON."""
-
-    async def shapes(_: Host, versions: Sequence[Document]) -> list[Json]:
-        return [shape_of(version) for version in versions]
-
-    async def content(_: Host, document: Document) -> Any:
-        return document_body(document)
-
-    async def restore(host: Host, id: str, version: int, caller: Caller) -> Document:
-        change = documents.DocumentChange(body={}, author=caller.name)
-        return await documents.restore_document(host, kind, id, version, change, caller.within)
-
-    return VersionRoutes(kind=kind, path=path, shape=shape, shapes=shapes, content=content, restore=restore)
 
 
 def _writing(router: APIRouter, shelf: DocumentRoutes, given: type[Given], editions: VersionRoutes) -> None:
@@ -223,8 +256,7 @@ def _writing(router: APIRouter, shelf: DocumentRoutes, given: type[Given], editi
         body: given,  # type: ignore[valid-type]
         if_match: IfMatch = None,
     ) -> Response:
-        expected = expected_version(if_match)
-        await require_version(host, shelf.kind, id, caller, expected)
+        expected = await expected_version(host, shelf.kind, id, caller, if_match)
         changed = await documents.change_document(
             host, shelf.kind, id, change_of(body, caller), caller.within, expected
         )
@@ -232,18 +264,28 @@ def _writing(router: APIRouter, shelf: DocumentRoutes, given: type[Given], editi
 
     @router.delete("/{id}", status_code=204, responses={204: {}, **errors(404, 409, 412)}, summary="Delete")
     async def delete(id: Id, caller: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
-        """Runs that used it can still read their version, labelled "(deleted)"."""
-        expected = expected_version(if_match)
-        await require_version(host, shelf.kind, id, caller, expected)
-        await host.store.documents.delete(shelf.kind, id, expected=expected, within=caller.within)
-        return Response(status_code=204)
+        """Runs name it "(deleted)". `…/undelete` brings it back, until its content is purged."""
+        return await delete_document(host, shelf.kind, id, caller, if_match)
 
 
-async def require_version(host: Hosted, kind: DocumentKind, id: str, caller: Caller, expected: int | None) -> None:
-    """412 where the document is not at the version that was read."""
-    if expected is None:
-        return
-    latest = (await host.store.documents.get(kind, id, within=caller.within)).latest
-    if latest != expected:
-        detail = f"this document is at version {latest}, not {expected}: somebody else changed it; read it again"
-        raise RequestRefusal(412, "precondition_failed", detail)
+def _patching(router: APIRouter, shelf: DocumentRoutes, given: type[Given], editions: VersionRoutes) -> None:
+
+    @router.patch(
+        "/{id}",
+        responses={**answer(shelf.shape, headers=ETAG), **errors(404, 409, 412)},
+        summary="Change some fields: makes the next version",
+    )
+    async def patch(id: Id, caller: Writer, host: Hosted, body: Json, if_match: IfMatch = None) -> Response:
+        """Fields that are not sent stay as they are; null takes one away. A list is sent whole."""
+        expected = await expected_version(host, shelf.kind, id, caller, if_match)
+        before = await host.store.documents.get(shelf.kind, id, within=caller.within)
+        head = {"name": before.name, "agent_id": before.agent_id or None}
+        merged = {**head, **document_body(before), **body}
+        try:
+            kept = {name: value for name, value in merged.items() if value is not None or name == "agent_id"}
+            checked = given.model_validate(kept)
+        except ValidationError as error:
+            raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in error.errors()]) from None
+        change, version = change_of(checked, caller), expected or before.edition.version
+        changed = await documents.change_document(host, shelf.kind, id, change, caller.within, version)
+        return await editions.answer(host, changed)

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
+from msgspec.structs import asdict
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from howsure.api.access import Hosted, Reader, Writer
+from howsure.api.access import Exporter, Hosted, Labeller, Reader
 from howsure.api.bodies import Key, LabelGiven, NonBlankName
-from howsure.api.errors import JsonAnswer, RequestRefusal
+from howsure.api.errors import JsonAnswer
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor
 from howsure.api.requests import StrictRoute
 from howsure.api.routes.runs import RunId
 from howsure.api.schemas import answer, errors, list_answer
-from howsure.model.label import HumanLabel, Opinion
-from howsure.reports.figures import Rate, iso_utc
+from howsure.model.label import Opinion
+from howsure.model.result import result_id
+from howsure.model.run import Run
+from howsure.reports.figures import Rate
 from howsure.services.host.agreement import Agreement, RunAgreement, measure_agreement
-from howsure.services.host.context import Host
 from howsure.services.host.keys import Caller
-from howsure.services.host.labels import GradeReference, LabelInput, save_label, write_label_lines
-from howsure.store.keys import KeyScope
+from howsure.services.host.label_draws import draw_questions
+from howsure.services.host.labels import (
+    GradeReference,
+    LabelInput,
+    LabelQuestion,
+    label_shape,
+    save_label,
+    write_label_lines,
+)
+from howsure.services.host.roles import Permission
+from howsure.services.judge.draw_labels import DrawKind
+from howsure.services.workspace import Host
 from howsure.store.labels import LabelQuery, label_cursor
 from howsure.wire import labels as wire
 
@@ -61,18 +75,35 @@ async def list_run_labels(
     return await _page(request, host, query, caller)
 
 
+@router.get("/runs/{run_id}/labels/next", responses={**list_answer(wire.LabelTask), **errors(404)})
+async def next_labels(
+    run_id: RunId,
+    caller: Reader,
+    host: Hosted,
+    number: Annotated[int, Query(ge=1, le=1000, description="How many answers")] = 20,
+    by: Annotated[
+        Literal["random", "verdict", "doubt"],
+        Query(description="What makes an answer likelier: nothing, a rare verdict, a grade near its pass mark"),
+    ] = "verdict",
+) -> Response:
+    """What to label next: answers that are drawn at random and have no label yet."""
+    run = await host.store.run(run_id, caller.within)
+    drawn = await draw_questions(host.store, run, number, DrawKind(by))
+    return JsonAnswer([_task(run, each) for each in drawn.questions])
+
+
 @router.post("/runs/{run_id}/labels", status_code=201, responses={**answer(wire.HumanLabel, 201), **errors(404, 409)})
-async def give_label(run_id: RunId, caller: Writer, host: Hosted, body: LabelGiven) -> Response:
+async def give_label(run_id: RunId, caller: Labeller, host: Hosted, body: LabelGiven) -> Response:
     """Say pass or fail of one grade. Saying something else of it later replaces this."""
     run = await host.store.run(run_id, caller.within)
     about = GradeReference(result_id=body.result_id, grader=body.grader, criterion_id=body.criterion_id or "")
-    opinion = LabelInput(Opinion(body.opinion), (body.why or "").strip(), body.blind)
+    opinion = LabelInput(Opinion(body.opinion), (body.why or "").strip(), body.blind, body.drawn)
     label = await save_label(host.store, run, about, _labeler(caller, body.labeler), opinion)
-    return JsonAnswer(_shape(label), status_code=201)
+    return JsonAnswer(label_shape(label), status_code=201)
 
 
 @router.delete("/runs/{run_id}/labels/{label_id}", status_code=204, responses={204: {}, **errors(404)})
-async def take_label_back(run_id: RunId, label_id: LabelId, caller: Writer, host: Hosted) -> Response:
+async def take_label_back(run_id: RunId, label_id: LabelId, caller: Labeller, host: Hosted) -> Response:
     """One's own; an admin takes back anybody's."""
     label = await host.store.labels.one(run_id, label_id, caller.within)
     _labeler(caller, label.labeler)
@@ -89,7 +120,7 @@ async def label_agreement(run_id: RunId, caller: Reader, host: Hosted) -> Respon
 
 
 @router.get("/runs/{run_id}/labels.ndjson", response_class=Response, responses={200: LINES, **errors(404)})
-async def label_file(run_id: RunId, caller: Reader, host: Hosted) -> Response:
+async def label_file(run_id: RunId, caller: Exporter, host: Hosted) -> Response:
     """The file that `howsure judge calibrate` reads: every pass and fail, one a line."""
     run = await host.store.run(run_id, caller.within)
     content = write_label_lines(await host.store.labels.of_run(run.id, caller.within))
@@ -99,49 +130,33 @@ async def label_file(run_id: RunId, caller: Reader, host: Hosted) -> Response:
 async def _page(request: Request, host: Host, query: LabelQuery, caller: Caller) -> JsonAnswer:
     listed = await host.store.labels.several(query, caller.within)
     further = label_cursor(listed, query.before) if len(listed) == query.limit else None
-    return page(request, [_shape(label) for label in listed], further)
+    return page(request, [label_shape(label) for label in listed], further)
 
 
 def _labeler(caller: Caller, name: str | None) -> str:
     """The labeler. Only an admin may label in the name of another."""
-    if name is None or name == caller.name or caller.may(KeyScope.ADMIN):
+    if name is None or name == caller.name or caller.may(Permission.LABEL_FOR_OTHERS):
         return name or caller.name
-    raise RequestRefusal(
-        403, "forbidden", f"this key speaks for {caller.name!r} alone: for others it needs the scope 'admin'"
-    )
+    raise HTTPException(403, f"this key speaks for {caller.name!r} alone: for others it needs the scope 'admin'")
 
 
-def _shape(label: HumanLabel) -> dict[str, Any]:
+def _task(run: Run, question: LabelQuestion) -> dict[str, Any]:
+    result, part = question.result, question.grade.part
     return {
-        "label_id": label.id,
-        "run_id": label.run_id,
-        "result_id": label.result_id,
-        "test_case_id": label.case_id,
-        "candidate": label.candidate,
-        "repeat": label.repeat,
-        "grader": label.grader,
-        "criterion_id": label.part_id or None,
-        "labeler": label.labeler,
-        "opinion": label.opinion.value,
-        "passed": label.opinion.passed,
-        "why": label.why,
-        "blind": label.blind,
-        "agent_id": label.agent_id or None,
-        "created_at": iso_utc(label.created_at),
+        "result_id": str(result_id(UUID(run.id), result.case.id, result.candidate, result.repeat)),
+        "test_case_id": result.case.id,
+        "candidate": result.candidate,
+        "repeat": result.repeat,
+        "grader": question.grade.name,
+        "criterion_id": part.id if part else None,
+        "question": part.text if part else f"Does it pass on {question.grade.name}?",
+        "drawn": question.drawn,
     }
 
 
 def _run_agreement(agreement: RunAgreement) -> dict[str, Any]:
-    together = agreement.together
-    return {
-        "labels": agreement.labels,
-        "compared": agreement.compared,
-        "people": agreement.people,
-        "opinions": agreement.opinions,
-        "overall": _agreement(agreement.overall),
-        "graders": {name: _agreement(each) for name, each in agreement.graders.items()},
-        "together": together and {name: getattr(together, name) for name in ("people", "grades", "agreed", "alpha")},
-    }
+    graders = {name: _agreement(each) for name, each in agreement.graders.items()}
+    return {**asdict(agreement), "overall": _agreement(agreement.overall), "graders": graders}
 
 
 def _agreement(agreement: Agreement) -> dict[str, Any]:

@@ -5,40 +5,65 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from importlib import import_module
+from hashlib import sha256
 from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import ConfigDict, Field
+from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from howsure.api.access import Hosted, Reader, Runner, Writer
-from howsure.api.bodies import EvaluationGiven, Json, Key, Name, OpenBody, RegradeGiven, RunGiven, TranscriptGiven
-from howsure.api.errors import JsonAnswer, RequestRefusal
-from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
+from howsure.api.access import Exporter, Hosted, Reader, RunDeleter, Runner, Writer
+from howsure.api.bodies import (
+    EvaluationGiven,
+    Json,
+    Key,
+    Name,
+    OpenBody,
+    RegradeGiven,
+    RunChange,
+    RunGiven,
+    TranscriptGiven,
+)
+from howsure.api.counters import PREFIX
+from howsure.api.errors import JsonAnswer
+from howsure.api.pages import LARGEST, MOST_AT_ONCE, PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
 from howsure.api.requests import StrictRoute, new_id, run_request
 from howsure.api.schemas import answer, errors, list_answer
 from howsure.errors import NotFound
 from howsure.model.document import DocumentKind
 from howsure.model.job import RequestedState
+from howsure.model.result import Result as StoredResult
+from howsure.model.run import Run as StoredRun
+from howsure.model.run import RunState
 from howsure.model.run_request import RunRequest
 from howsure.model.verdict import Verdict
-from howsure.reports.comparisons import comparison_shape
-from howsure.reports.evaluations import dataset_id_of, evaluation_result
+from howsure.reports.evaluations import dataset_id_of
+from howsure.reports.headlines import field_words
 from howsure.services.host import run_control
 from howsure.services.host.conversations import FinishedConversation, grade_conversation, save_conversations
-from howsure.services.host.keys import Caller
+from howsure.services.host.keys import Caller, caller_still_valid
 from howsure.services.host.run_requests import QueuedRun, document, submit_run
-from howsure.services.host.run_views import AgentStatus, CrossRunFilter, RunViews, agent_statuses, results_across_runs
+from howsure.services.host.run_views import (
+    CrossRunFilter,
+    RunListFilter,
+    RunViews,
+    agent_statuses,
+    parse_time,
+    results_across_runs,
+)
+from howsure.services.host.stats import StatsQuery, result_shape, run_stats
 from howsure.services.host.uploads import Upload, save_run_cases
+from howsure.services.workspace import Host
 from howsure.store.pages import next_cursor
 from howsure.wire import runs as wire
-from howsure.wire.results import Result
+from howsure.wire.results import Result, ResultEnvelope
 from howsure.wire.runs import Evaluation, Run
 
 router = APIRouter(prefix="/runs", tags=["runs"], route_class=StrictRoute)
 StatusName = Literal["pending", "running", "completed", "failed"]
+RESULTS_PER_PAGE = 100
 RunId = Annotated[Key, Path(description="The run's id")]
 
 
@@ -47,19 +72,38 @@ def run_views_of(request: Request) -> RunViews:
     return run_views
 
 
+class RunListQuery(OpenBody):
+    """Which runs, and how many at a time."""
+
+    agent_id: Key | None = None
+    status: StatusName | None = None
+    state: RunState | None = Field(default=None, description="What `state` says of a run; `status` has four words only")
+    test_set_id: Key | None = Field(default=None, description="The id of the test set, question set or dataset")
+    rubric_id: Key | None = None
+    name: Name | None = Field(default=None, description="A part of the run's name, in small or capital letters")
+    tag: Name | None = Field(default=None, description="One of the run's tags, whole")
+    since: Name | None = Field(default=None, description="A time; only runs created then or later")
+    until: Name | None = Field(default=None, description="A time; only runs created before it")
+    limit: Limit = 20
+    cursor: Cursor = None
+
+
 @router.get("", responses={**list_answer(Run, headers=PAGE_HEADERS), **errors()})
-async def list_runs(
-    request: Request,
-    caller: Reader,
-    agent_id: Annotated[Key | None, Query()] = None,
-    status: Annotated[StatusName | None, Query()] = None,
-    limit: Limit = 20,
-    cursor: Cursor = None,
-) -> Response:
+async def list_runs(request: Request, caller: Reader, query: Annotated[RunListQuery, Query()]) -> Response:
     """Newest first."""
-    shown, last = await run_views_of(request).page(
-        limit=limit, before=read_cursor(cursor), agent_id=agent_id, status=status, scope=caller.within
+    chosen = RunListFilter(
+        agent_id=query.agent_id,
+        status=query.status,
+        state=query.state,
+        test_set_id=query.test_set_id,
+        rubric_id=query.rubric_id,
+        name=query.name,
+        tag=query.tag,
+        since=parse_time("since", query.since),
+        until=parse_time("until", query.until),
     )
+    before = read_cursor(query.cursor)
+    shown, last = await run_views_of(request).page(limit=query.limit, before=before, chosen=chosen, scope=caller.within)
     return page(request, shown, None if last is None else next_cursor(last))
 
 
@@ -67,13 +111,15 @@ async def list_runs(
 async def start_run(request: Request, caller: Runner, host: Hosted, body: RunGiven) -> Response:
     """Plan a run and queue it. It is a row before it is work: whatever becomes of the service, it is not forgotten."""
     named = (
-        (DocumentKind.TEST_SET, body.test_set_id),
-        (DocumentKind.DATASET, body.dataset_id),
-        (DocumentKind.QUESTION_SET, body.question_set_id),
+        (DocumentKind.TEST_SET, body.test_set_id, body.test_set_version),
+        (DocumentKind.DATASET, body.dataset_id, None),
+        (DocumentKind.QUESTION_SET, body.question_set_id, body.question_set_version),
     )
-    cases = tuple(document(kind, key) for kind, key in named if key)
+    cases = tuple(document(kind, key, version) for kind, key, version in named if key)
     requested = run_request(body, cases, body.agent_id)
     queued = await submit_run(host, requested, caller.within, new_id(request))
+    if body.tags:
+        await host.store.edit_run(queued.run.id, tags=list(dict.fromkeys(body.tags)))
     return await _shown(request, queued.run.id, caller, 202)
 
 
@@ -83,30 +129,76 @@ async def one_run(request: Request, run_id: RunId, caller: Reader) -> Response:
     return await _shown(request, run_id, caller)
 
 
+@router.patch("/{run_id}", responses={**answer(Run), **errors(404)})
+async def change_run(request: Request, run_id: RunId, caller: Writer, host: Hosted, body: RunChange) -> Response:
+    """Its name and its tags; what is not sent, or null, stays as it is. Nothing else of a run changes."""
+    run = await host.store.run(run_id, caller.within)
+    tags = None if body.tags is None else list(dict.fromkeys(body.tags))
+    await host.store.edit_run(run.id, name=body.name, tags=tags)
+    return await _shown(request, run.id, caller)
+
+
 @router.delete("/{run_id}", status_code=204, responses={204: {}, **errors(404, 409)})
-async def delete_run(run_id: RunId, caller: Writer, host: Hosted) -> Response:
+async def delete_run(run_id: RunId, caller: RunDeleter, host: Hosted) -> Response:
     """The run and all its results."""
     await run_control.delete(host, run_id, caller.within)
     return Response(status_code=204)
 
 
-@router.get("/{run_id}/results", responses={**list_answer(Result, headers=PAGE_HEADERS), **errors(404)})
+class ResultPageQuery(OpenBody):
+    """Which results of a run, and how many at a time."""
+
+    verdict: Verdict | None = None
+    candidate: str | None = Field(default=None, max_length=300, pattern=r"^[^\x00]*$")
+    limit: int | None = Field(default=None, ge=1, le=LARGEST, description="The results of a page; none: all of them")
+    cursor: Cursor = None
+    envelope: bool = Field(default=False, description="A page as `items`, `total` and `next_cursor`")
+
+
+@router.get(
+    "/{run_id}/results", responses={**list_answer(Result, page=ResultEnvelope, headers=PAGE_HEADERS), **errors(404)}
+)
 async def list_results(
     request: Request,
     run_id: RunId,
     caller: Reader,
     host: Hosted,
-    verdict: Annotated[Verdict | None, Query()] = None,
-    candidate: Annotated[str | None, Query(max_length=300, pattern=r"^[^\x00]*$")] = None,
-    limit: Limit = 100,
-    cursor: Cursor = None,
+    query: Annotated[ResultPageQuery, Query()],
 ) -> Response:
-    """In the order of the cases."""
+    """In the order of the cases: all of them, or a page where `limit`, `cursor` or `envelope` is sent."""
     run = await host.store.run(run_id, caller.within)
-    after = read_number(cursor)
-    found = await host.store.results(run.id, after=after, limit=limit, verdict=verdict, candidate=candidate)
+    after = read_number(query.cursor)
+    chosen: dict[str, Any] = {"verdict": query.verdict, "candidate": query.candidate}
+    if query.limit is None and query.cursor is None and not query.envelope:
+        pieces = await all_results(host, run, **chosen)
+        return StreamingResponse(pieces, media_type="application/json")
+    limit = query.limit or RESULTS_PER_PAGE
+    found = await host.store.results(run.id, after=after, limit=limit, **chosen)
     further = str(found[-1].position) if len(found) == limit else None
-    return page(request, [evaluation_result(run, each) for each in found], further)
+    total = await host.store.number_of_results(run.id, **chosen) if query.envelope else None
+    return page(request, [result_shape(run, each) for each in found], further, total)
+
+
+async def all_results(host: Host, run: StoredRun, **chosen: Any) -> AsyncIterator[bytes]:
+    """An array of the chosen results, piece by piece; refused where one answer cannot hold them."""
+    number = await host.store.number_of_results(run.id, **chosen)
+    if number > MOST_AT_ONCE:
+        detail = f"{number:,} results are more than the {MOST_AT_ONCE:,} of one answer"
+        raise HTTPException(422, f"{detail}: read pages of `results`, with `limit`, or `results.ndjson`")
+    return _array(run, host.store.iterate(run.id, **chosen))
+
+
+async def _array(run: StoredRun, results: AsyncIterator[StoredResult]) -> AsyncIterator[bytes]:
+    """A JSON array, piece by piece, so that memory does not grow with the run."""
+    pieces = [b"["]
+    number = 0
+    async for result in results:
+        pieces += [b"," if number else b"", msgspec.json.encode(result_shape(run, result))]
+        number += 1
+        if number % RESULTS_PER_PAGE == 0:
+            yield b"".join(pieces)
+            pieces = []
+    yield b"".join([*pieces, b"]"])
 
 
 @router.get("/{run_id}/results/{result_id}", responses={**answer(Result), **errors(404, 409)})
@@ -118,7 +210,7 @@ async def one_result(
 ) -> Response:
     """One result, by its id or by its case's where that names only one."""
     run = await host.store.run(run_id, caller.within)
-    return JsonAnswer(evaluation_result(run, await host.store.result(run.id, result_id)))
+    return JsonAnswer(result_shape(run, await host.store.result(run.id, result_id)))
 
 
 @router.post("/{run_id}/cancel", responses={**answer(Run), **errors(404, 409)})
@@ -158,12 +250,14 @@ async def regrade_run(request: Request, run_id: RunId, caller: Runner, host: Hos
         profile=body.profile or "",
         name=body.name or "",
     )
-    queued = await run_control.regrade(host, run_id, change, caller.within, new_id(request))
+    versions = run_control.OtherVersions(body.test_set_version, None if body.rubric_id else body.rubric_version)
+    queued = await run_control.regrade(host, run_id, change, caller.within, new_id(request), versions)
     return await _shown(request, queued.run.id, caller, 202)
 
 
 async def _shown(request: Request, run_id: str, caller: Reader, status: int = 200) -> JsonAnswer:
-    return JsonAnswer(await run_views_of(request).run(run_id, caller.within), status_code=status)
+    headers = {"Location": f"{PREFIX}/runs/{run_id}"} if status == 202 else None
+    return JsonAnswer(await run_views_of(request).run(run_id, caller.within), status_code=status, headers=headers)
 
 
 evaluation_router = APIRouter(tags=["evaluations"], route_class=StrictRoute)
@@ -174,7 +268,7 @@ async def evaluate(request: Request, caller: Runner, host: Hosted, body: Evaluat
     """Run a test set against a bot; with `mode: transcript`, hold finished conversations against all its criteria."""
     if (body.mode == "transcript") != bool(body.conversation_ids):
         detail = "`mode: transcript` and `conversation_ids` go together: the one says to grade the others"
-        raise RequestRefusal(400, "bad_request", detail)
+        raise HTTPException(400, detail)
     run_id = new_id(request)
     test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
     requested = run_request(body, (test_set,), body.bot_id)
@@ -184,9 +278,12 @@ async def evaluate(request: Request, caller: Runner, host: Hosted, body: Evaluat
         conversations = document(DocumentKind.DATASET, saved.id)
         requested = run_request(body, (conversations,), body.bot_id, criteria_from=test_set)
     queued = await submit_run(host, requested, caller.within, run_id)
+    if body.tags:
+        await host.store.edit_run(queued.run.id, tags=list(dict.fromkeys(body.tags)))
     if body.keep and not body.conversation_ids:
         await save_run_cases(host, queued.run, caller.name, caller.within)
-    return JsonAnswer(_evaluation_shape(queued, body), status_code=202)
+    headers = {"Location": f"{PREFIX}/runs/{queued.run.id}"}
+    return JsonAnswer(_evaluation_shape(queued, body), status_code=202, headers=headers)
 
 
 def _evaluation_shape(queued: QueuedRun, body: EvaluationGiven) -> dict[str, Any]:
@@ -201,7 +298,7 @@ def _evaluation_shape(queued: QueuedRun, body: EvaluationGiven) -> dict[str, Any
         "rules_count": len(run.pins.rubric.rules) if run.pins.rubric else 0,
         "component_scope_filter": run.pins.request.component_scope or None,
         "component_ids_filter": list(run.pins.request.component_ids),
-        "warnings": list(queued.warnings),
+        "warnings": [field_words(each) for each in queued.warnings],
     }
 
 
@@ -211,6 +308,7 @@ async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGive
     finished = FinishedConversation(
         messages=tuple((each.role, each.content) for each in body.messages),
         tool_calls=tuple(body.tool_calls),
+        state=body.state,
         criteria=tuple(body.success_criteria),
         test_set_id=body.test_set_id or "",
         rubric_id=body.rubric_id or "",
@@ -224,11 +322,14 @@ async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGive
 
 stream_router = APIRouter(tags=["runs"], route_class=StrictRoute)
 LOOK_SECONDS = 0.5
+KEY_CHECK_LOOKS = 4
+"""After how many looks the key of the listener is checked again: it may have been revoked."""
 SILENCE_SECONDS = 15.0
 LIVE = ("pending", "running")
 EVENT = {
     "type": "object",
     "properties": {
+        "id": {"type": "string", "description": "For `Last-Event-ID`"},
         "event": {"type": "string", "enum": ["progress", "end"]},
         "data": {"type": "string", "description": "The EvaluationRun, as JSON"},
     },
@@ -252,16 +353,27 @@ class ResultQueryParameters(OpenBody):
 
 @stream_router.get("/runs/{run_id}/events", response_class=Response, responses={**EVENTS, **errors(404)})
 async def events(request: Request, run_id: RunId, caller: Reader) -> Response:
-    """Progress as it happens: an event `progress` with the run whenever it changes, and `end` when it has ended."""
+    """Progress as it happens: an event `progress` with the run whenever it changes, and `end` when it has ended. Each
+    has an id; whoever sends the last one as `Last-Event-ID` hears of what is new since."""
     run_views = run_views_of(request)
     first = await run_views.run(run_id, caller.within)
     return StreamingResponse(_progress(request, run_views, first, caller), media_type="text/event-stream")
 
 
+def _event_id(name: str, content: Json) -> str:
+    """What the event says, in short: whoever has heard it is not told again."""
+    return f"{name}-{sha256(msgspec.json.encode(content)).hexdigest()[:16]}"
+
+
 async def _progress(request: Request, run_views: RunViews, run: Json, caller: Caller) -> AsyncIterator[bytes]:
-    shown: Json | None = None
+    heard = request.headers.get("last-event-id", "")
+    shown = run if heard == _event_id("progress", run) else None
     silent = 0.0
+    looks = 0
     while not await request.is_disconnected():
+        looks += 1
+        if looks % KEY_CHECK_LOOKS == 0 and not await caller_still_valid(request.app.state.host, caller):
+            return
         if run != shown:
             shown, silent = run, 0.0
             yield _event("progress", run)
@@ -281,17 +393,18 @@ async def _progress(request: Request, run_views: RunViews, run: Json, caller: Ca
 
 
 def _event(name: str, content: Json) -> bytes:
-    return b"event: " + name.encode() + b"\ndata: " + msgspec.json.encode(content) + b"\n\n"
+    id = _event_id(name, content).encode()
+    return b"event: " + name.encode() + b"\nid: " + id + b"\ndata: " + msgspec.json.encode(content) + b"\n\n"
 
 
 @stream_router.get("/runs/{run_id}/results.ndjson", response_class=Response, responses={**RESULT_LINES, **errors(404)})
-async def export(run_id: RunId, caller: Reader, host: Hosted) -> Response:
+async def export(run_id: RunId, caller: Exporter, host: Hosted) -> Response:
     """Every result of a run, one a line."""
     run = await host.store.run(run_id, caller.within)
 
     async def lines() -> AsyncIterator[bytes]:
         async for result in host.store.iterate(run.id):
-            yield msgspec.json.encode(evaluation_result(run, result)) + b"\n"
+            yield msgspec.json.encode(result_shape(run, result)) + b"\n"
 
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
@@ -308,7 +421,24 @@ async def across(
     """Results of every run, newest run first."""
     chosen = CrossRunFilter(**wanted.model_dump())
     found, further = await results_across_runs(host.store, chosen, read_cursor(cursor), limit, caller.within)
-    return page(request, [evaluation_result(run, result) for run, result in found], further)
+    return page(request, [result_shape(run, result) for run, result in found], further)
+
+
+class StatsParameters(OpenBody):
+    """Which runs, and what is counted."""
+
+    group_by: Literal["rule", "failure_attribution"] = "rule"
+    run_id: Key | None = None
+    agent_id: Key | None = None
+    since: Name | None = Field(default=None, description="A time; only runs created then or later")
+    limit: int = Field(default=20, ge=1, le=100, description="How many runs, the newest first")
+
+
+@stream_router.get("/stats", responses={**answer(wire.Stats), **errors(404)}, tags=["results"])
+async def stats(caller: Reader, host: Hosted, query: Annotated[StatsParameters, Query()]) -> Response:
+    """How often each rule held over the newest runs, or who was answerable for what did not pass."""
+    number, groups = await run_stats(host.store, StatsQuery(**query.model_dump()), caller.within)
+    return JsonAnswer({"group_by": query.group_by, "runs": number, "groups": groups})
 
 
 @stream_router.get(
@@ -323,27 +453,4 @@ async def org_evaluations(
     after = read_cursor(cursor) or ""
     statuses = await agent_statuses(host.store, run_views_of(request), after, limit, caller.within)
     further = statuses[-1].agent_id if len(statuses) == limit else None
-    return page(request, [_agent_status(status) for status in statuses], further)
-
-
-def _agent_status(status: AgentStatus) -> Json:
-    return {
-        "agent_id": status.agent_id,
-        "agent_name": status.name or None,
-        "runs": status.runs,
-        "criteria_score": status.criteria_score,
-        "rubric_score": status.rubric_score,
-        "run": status.run,
-    }
-
-
-@stream_router.get(
-    "/compare/{first}/{second}", responses={200: {"model": dict[str, Any]}, **errors(404)}, tags=["compare"]
-)
-async def compare(first: Key, second: Key, caller: Reader, host: Hosted) -> Response:
-    """Two runs, case by case: what can be compared, flips both ways, differences with intervals, and a sentence."""
-    run_ids = tuple([(await host.store.run(run_id, caller.within)).id for run_id in (first, second)])
-    # Loaded here, because it loads numpy and scipy, which no other request needs.
-    module = await asyncio.to_thread(import_module, "howsure.services.compare.compare")
-    comparison = await module.compare_stored(host.store, module.CompareRequest(runs=run_ids))
-    return JsonAnswer(comparison_shape(comparison))
+    return page(request, statuses, further)

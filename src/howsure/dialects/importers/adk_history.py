@@ -14,9 +14,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct
-
 from howsure.dialects.documents import JsonDocument, load_json
+from howsure.dialects.importers.adk_config import criteria_of, rubrics_of
 from howsure.dialects.importers.adk_recordings import (
     AdkConversation,
     AdkRecordingReader,
@@ -28,12 +27,15 @@ from howsure.dialects.importers.adk_recordings import (
     text_of,
 )
 from howsure.dialects.importers.base import ImportOptions, OptionImporter, skipped_case, wrong_kind
+from howsure.dialects.importers.raw_logs import calls_by_turn
+from howsure.dialects.importers.records import finite_number
 from howsure.dialects.lines import open_file
 from howsure.dialects.problems import Spot
 from howsure.dialects.reference_data import reference_document
 from howsure.dialects.simulation_messages import objects_in
 from howsure.dialects.strict_json import BOM, Json, head_keys, parse_json
 from howsure.errors import Problem
+from howsure.model.adk_criteria import CRITERIA, RUBRICS
 from howsure.model.case import Case
 from howsure.model.expectation import ToolCalls
 
@@ -44,19 +46,14 @@ _SKIPPED_FOLDERS = {".venv", "venv", "__pycache__", "tests", "eval", ".adk"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class ToolDeclarations(Struct, frozen=True):
-    """Function declarations, or the problem that prevents them."""
-
-    declarations: list[Json]
-    problems: list[Problem]
-
-
 class _UnreadableTool(Exception):
     """A tool that only running the agent would reveal."""
 
 
-def declared_tools_of(folder: Path) -> ToolDeclarations:
-    """The tools of all agents in the folder, each once."""
+def declared_tools_of(folder: Path | None) -> tuple[list[Json], list[Problem]]:
+    """The tools of all agents in the folder, each once; none, and a warning, where one of them cannot be read."""
+    if folder is None:
+        return [], []
     functions: dict[str, Function] = {}
     agents: list[tuple[Path, ast.Call]] = []
     for path, tree in _modules(folder):
@@ -74,11 +71,11 @@ def declared_tools_of(folder: Path) -> ToolDeclarations:
                     "name the functions themselves in `tools`, or convert with histories of ADK 2, which list the tools"
                 )
                 spot = Spot(str(path), element.lineno)
-                return ToolDeclarations([], [spot.warning("unreadable-tool", message, hint=hint)])
+                return [], [spot.warning("unreadable-tool", message, hint=hint)]
             declarations.setdefault(declaration["name"], declaration)
         if _listed(agent, "sub_agents"):
             declarations.setdefault("transfer_to_agent", _TRANSFER)
-    return ToolDeclarations([{"function_declarations": list(declarations.values())}] if declarations else [], [])
+    return [{"function_declarations": list(declarations.values())}] if declarations else [], []
 
 
 _TRANSFER: Json = {
@@ -168,17 +165,21 @@ class AdkHistoryImporter(OptionImporter):
         return any(name in keys for name in _LISTS) or (path.name.endswith(ENDING) and "eval_set_result_id" in keys)
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
+        yield from (each for _, each in self.read_results(path))
+
+    def read_results(self, path: Path) -> Iterator[tuple[Json, Case | Problem]]:
+        """Each case or problem with the result of ADK that it comes from; an empty one for problems of the file."""
         document = load_json(path)
         if isinstance(document.value, str) and not document.problems:
             # Encoded twice, as older versions did: the inner JSON, all of it on line 1.
             value, problems = parse_json(document.value.encode("utf-8", "surrogatepass"), file=document.spot.file)
             document = JsonDocument(value, document.value, document.spot, problems)
-        yield from document.problems
+        yield from (({}, problem) for problem in document.problems)
         if document.problems:
             return
         key = next((name for name in _LISTS if isinstance(either_case(document.value, name), list)), "")
         if not key or key not in document.value:
-            yield wrong_kind(document.spot, _HISTORY_FORM, document.value)
+            yield {}, wrong_kind(document.spot, _HISTORY_FORM, document.value)
             return
         folder, parents = self._options.agent_folder, path.resolve().parents
         if folder is None and len(parents) > 2 and (parents[1].name, parents[0].name) == HISTORY:
@@ -200,18 +201,17 @@ class _History:
         )
         self._at = either_case(history, "creation_timestamp")
 
-    def cases(self, key: str) -> Iterator[Case | Problem]:
+    def cases(self, key: str) -> Iterator[tuple[Json, Case | Problem]]:
         reason = self._unwanted()
-        source = declared_tools_of(self._folder) if self._folder is not None and not reason else None
-        if source is not None:
-            yield from source.problems
+        declared, problems = declared_tools_of(None if reason else self._folder)
+        yield from (({}, problem) for problem in problems)
         for spot, result in self._document.elements(key):
             if not isinstance(result, dict):
-                yield wrong_kind(spot, "an object", result)
+                yield {}, wrong_kind(spot, "an object", result)
             elif reason:
-                yield skipped_case(spot, reason)
+                yield result, skipped_case(spot, reason)
             else:
-                yield from self._case(result, spot, source.declarations if source else [])
+                yield from ((result, each) for each in self._case(result, spot, declared))
 
     def _unwanted(self) -> str:
         """Why this run is skipped; "" where it is not."""
@@ -264,34 +264,68 @@ class _History:
             answer=answers[-1] if answers and answers[-1] else None,
             declared=declarations([either_case(agent, "tool_declarations") for agent in agents]) or declared,
             instruction=str(either_case(agents[0], "instructions") or "") if agents else "",
-            reference=_reference(expected),
+            durations=_durations(actual),
+            reference=_reference(expected, actual, result),
             columns={f"adk_score.{name}": score for name, score in _scores(result)},
         )
 
 
-def _reference(expected: list[Json]) -> Json | None:
+def _durations(actual: list[Json]) -> list[Json]:
+    """The seconds that each turn took, and the model and the tools in it; none where ADK did not measure them all."""
+    names = ("duration", "model_duration", "tool_duration")
+    turns = [{name: either_case(one, name) for name in names} for one in actual]
+    if not all(isinstance(turn["duration"], int | float) for turn in turns):
+        return []
+    return [{name: seconds for name, seconds in turn.items() if seconds is not None} for turn in turns]
+
+
+def _reference(expected: list[Json], actual: list[Json], result: Json) -> Json | None:
     calls = [expected_calls(invocation) for invocation in expected]
     answers = [text_of(either_case(invocation, "final_response")) for invocation in expected]
     reference: Json = {}
     if any(call is not None for call in calls):
-        listed_calls = ToolCalls(expected=tuple(one for turn in calls for one in turn or ()))
+        listed_calls = ToolCalls(expected=calls_by_turn([turn or () for turn in calls]))
         reference |= reference_document([listed_calls], {})
     if answers and answers[-1]:
         reference["expected_response"] = answers[-1]
     if len(answers) > 1 and any(answers):
         reference["expected_responses"] = answers
-    return reference or None
+    rubrics = [
+        rubric
+        for number, one in enumerate(actual, start=1)
+        for rubric in rubrics_of(one, number if len(actual) > 1 else None)
+    ]
+    found = {CRITERIA: criteria_of(list(metric_results(result))), RUBRICS: rubrics}
+    return reference | {key: value for key, value in found.items() if value} or None
+
+
+VERDICTS = {1: True, "PASSED": True, 2: False, "FAILED": False}
+"""ADK's words for a verdict."""
 
 
 def _scores(result: Json) -> Iterator[tuple[str, float]]:
-    """ADK's own scores."""
+    """ADK's own scores, and its verdict: 1 passed, 0 failed."""
+    passed = VERDICTS.get(either_case(result, "final_eval_status"))
+    if passed is not None:
+        yield "final_eval_status", float(passed)
+    for one in metric_results(result):
+        name, score = one["metric_name"], one.get("score")
+        if isinstance(name, str) and isinstance(score, int | float) and finite_number(score) is not None:
+            yield name, float(score)
+
+
+def metric_results(result: Json) -> Iterator[Json]:
+    """What ADK measured over the whole conversation: name, score, threshold and status of each metric. Older versions
+    have a pair of objects for each."""
     overall = either_case(result, "overall_eval_metric_results") or either_case(result, "eval_metric_results")
     for one in overall if isinstance(overall, list) else ():
-        pair = objects_in(one) if isinstance(one, list) else objects_in([one])
-        name = next((either_case(part, "metric_name") for part in pair if either_case(part, "metric_name")), None)
-        score = next((either_case(part, "score") for part in pair if either_case(part, "score") is not None), None)
-        if isinstance(name, str) and isinstance(score, int | float):
-            yield name, float(score)
+        parts = objects_in(one) if isinstance(one, list) else objects_in([one])
+        known: Json = {}
+        for name in ("metric_name", "score", "threshold", "eval_status", "criterion"):
+            values = [either_case(part, name) for part in parts]
+            known[name] = next((value for value in values if value is not None), None)
+        if known["metric_name"]:
+            yield known
 
 
 _SESSION_FORM = "an ADK session (an object with `id` and a list `events`)"
@@ -311,11 +345,10 @@ class AdkSessionImporter(OptionImporter):
 
     def read(self, path: Path) -> Iterator[Case | Problem]:
         document = load_json(path)
-        yield from document.problems
-        if document.problems:
-            return
         session, spot = document.value, document.spot
-        if not isinstance(session, dict) or not isinstance(session.get("events"), list):
+        if document.problems:
+            yield from document.problems
+        elif not isinstance(session, dict) or not isinstance(session.get("events"), list):
             yield wrong_kind(spot, _SESSION_FORM, session)
         else:
             yield from self._case(session, spot)
@@ -336,9 +369,8 @@ class AdkSessionImporter(OptionImporter):
         configs = objects_in([either_case(request, "config") for request in requests])
         instruction = either_case(configs[0], "system_instruction") if configs else None
         declared = declarations([either_case(config, "tools") for config in configs])
-        source = declared_tools_of(self._options.agent_folder) if self._options.agent_folder and not declared else None
-        if source is not None:
-            yield from source.problems
+        from_source, problems = declared_tools_of(None if declared else self._options.agent_folder)
+        yield from problems
         conversation = AdkConversation(
             events=events,
             session=str(session.get("id") or ""),
@@ -346,7 +378,7 @@ class AdkSessionImporter(OptionImporter):
             user=str(either_case(session, "user_id") or ""),
             state=state if isinstance(state, dict) else None,
             at=at if isinstance(at, int | float) else None,
-            declared=declared or (source.declarations if source else []),
+            declared=declared or from_source,
             instruction=instruction if isinstance(instruction, str) else "",
         )
         yield from AdkRecordingReader(self._options).read(conversation, spot)

@@ -16,9 +16,8 @@ from msgspec import Struct, field
 from howsure.dialects.importers.base import ImportOptions
 from howsure.dialects.problems import Spot
 from howsure.dialects.simulation import RepeatNumbers
-from howsure.dialects.simulation_columns import Cells
 from howsure.dialects.simulation_messages import arguments_of, first_present, objects_in
-from howsure.dialects.simulation_rows import AGENT_DECLARES, SIMULATED, read_row
+from howsure.dialects.simulation_rows import AGENT_DECLARES, DURATIONS, SIMULATED, read_row
 from howsure.dialects.simulation_traces import SECOND, camel
 from howsure.dialects.strict_json import Json
 from howsure.errors import Level, Problem
@@ -79,7 +78,10 @@ def events_of_invocation(invocation: Json) -> Iterator[Json]:
         yield {"author": "user", "content": text}
     data = either_case(invocation, "intermediate_data") or {}
     listed = either_case(data, "invocation_events")
-    events = objects_in(listed)
+    events, answer = objects_in(listed), either_case(invocation, "final_response")
+    if events and text_of(answer) and not events[-1].get("content"):
+        # The event of the answer, which ADK writes apart from it.
+        events = [*events[:-1], {**events[-1], "content": answer}]
     yield from events
     if not isinstance(listed, list):
         results = {str(one.get("id")): one for one in objects_in(either_case(data, "tool_responses")) if one.get("id")}
@@ -88,7 +90,6 @@ def events_of_invocation(invocation: Json) -> Iterator[Json]:
             if str(call.get("id")) in results:
                 response = {"function_response": results[str(call.get("id"))]}
                 yield {"author": "model", "content": {"role": "user", "parts": [response]}}
-    answer = either_case(invocation, "final_response")
     if text_of(answer) and not (events and text_of(events[-1].get("content")) == text_of(answer)):
         yield {"author": "model", "content": answer}
 
@@ -233,6 +234,7 @@ class AdkConversation(Struct, frozen=True, kw_only=True):
     answer: str | None = None
     declared: list[Json] = field(default_factory=list)
     instruction: str = ""
+    durations: list[Json] = field(default_factory=list)
     reference: Json | None = None
     columns: Json = field(default_factory=dict)
 
@@ -245,7 +247,7 @@ class AdkRecordingReader:
         self._numbers = RepeatNumbers()
 
     def read(self, conversation: AdkConversation, spot: Spot) -> Iterator[Case | Problem]:
-        case, problems = read_row(Cells(self._row(conversation), []), spot)
+        case, problems = read_row(self._row(conversation), spot)
         yield from problems
         if case is None or any(problem.level is Level.ERROR for problem in problems):
             return
@@ -266,6 +268,8 @@ class AdkRecordingReader:
         extracted: Json = {}
         if conversation.declared:  # by the agent itself; others are gathered from the tools that it used
             extracted |= {"tool_declarations": conversation.declared, AGENT_DECLARES: True}
+        if conversation.durations:
+            extracted[DURATIONS] = conversation.durations
         if conversation.instruction:
             extracted["system_instruction"] = conversation.instruction
         row: Json = {

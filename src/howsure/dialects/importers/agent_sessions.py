@@ -15,8 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from howsure.dialects.documents import load_json
-from howsure.dialects.explain_rows import FAILED, LABELS, MUTATIONS
-from howsure.dialects.explain_schema import AGENTS, PAYLOADS, TOPIC_FAMILIES
+from howsure.dialects.explain_rows import AGENTS, FAILED, LABELS, MUTATIONS, PAYLOADS, TOPIC_FAMILIES
 from howsure.dialects.importers.base import OptionImporter, skipped_case, text_hash, wrong_kind
 from howsure.dialects.problems import Spot
 from howsure.dialects.simulation_messages import arguments_of, first_present, objects_in
@@ -188,14 +187,13 @@ class AgentSessionImporter(OptionImporter):
         _, contract, profile = KNOWN.get(agent, ("", "", ""))
         goal = self._options.metadata.get("task_goal", "")
         calls = [Message(role=Role.ASSISTANT, tool_calls=(call,)) for call in session.calls]
-        names = {name: value for name, value in self._options.metadata.items() if name in LABELS}
         return Case(
             id=f"{agent}-{int(text_hash((session.question, session.answer, band)), 16):015}",
             input=SingleTurn(message=session.question, context=self._options.metadata.get("context", "")),
             expectations=tuple(_expectations(session, goal, self._options.metadata.get("contract", contract))),
             world=World.EXPLAIN,
             profile=self._options.metadata.get("threshold_profile", profile),
-            labels={name: (labels | names | {"quality_band": band})[name] for name in LABELS if name in labels},
+            labels={name: labels[name] for name in LABELS if name in labels},
             metadata={MUTATIONS: list(answer.mutations)},
             tools=session.tools,
             recorded=Transcript(

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from howsure.dialects.base import Importer, Watch
 from howsure.dialects.documents import load_json
-from howsure.dialects.lines import Row, not_an_object, open_file
+from howsure.dialects.lines import Row, not_an_object
 from howsure.dialects.problems import Spot, kind_of, shown, with_article
 from howsure.dialects.strict_json import BOM
 from howsure.errors import Problem
@@ -26,8 +26,8 @@ SKIPPED = "skipped-case"
 
 
 class ImportOptions(Struct, frozen=True, kw_only=True):
-    """A user's options for a source. `since` is in epoch seconds; `runs` are names of runs or parts of them; `to` is
-    the format that it is converted to."""
+    """A user's options for a source. `since` is in epoch seconds; `runs` are names of runs or parts of them; `criteria`
+    is a file of evaluation criteria beside it; `to` is the format that it is converted to."""
 
     agent: str = ""
     prefix: str = ""
@@ -36,6 +36,7 @@ class ImportOptions(Struct, frozen=True, kw_only=True):
     since: float | None = None
     runs: tuple[str, ...] = ()
     agent_folder: Path | None = None
+    criteria: Path | None = None
     to: str = ""
 
 
@@ -67,8 +68,8 @@ class HashIds:
     """Ids from what the user says, for sources without ids: `q_3f…`, and `q_3f…-2` for the second with the same words.
     Neither lines nor outputs count, so an insertion changes no other id."""
 
-    def __init__(self, prefix: str, mark: str = "_") -> None:
-        self._prefix = f"{prefix}{mark}"
+    def __init__(self, prefix: str) -> None:
+        self._prefix = f"{prefix}_"
         self._seen: dict[str, int] = {}
 
     def of(self, *texts: str) -> str:
@@ -90,8 +91,8 @@ def skipped_case(spot: Spot, why: str, hint: str = "") -> Problem:
 def list_records(path: Path, watch: Watch | None = None) -> Iterator[tuple[Spot, Row | Problem]]:
     """The objects of a file that holds one list."""
     document = load_json(path, watch)
-    yield from ((document.spot, problem) for problem in document.problems)
     if document.problems:
+        yield from ((document.spot, problem) for problem in document.problems)
         return
     if not isinstance(document.value, list):
         yield document.spot, wrong_kind(document.spot, "a list of records", document.value)
@@ -102,11 +103,6 @@ def list_records(path: Path, watch: Watch | None = None) -> Iterator[tuple[Spot,
 def is_list(head: bytes) -> bool:
     """Whether the file begins as a JSON list."""
     return head.removeprefix(BOM).lstrip()[:1] == b"["
-
-
-def first_bytes(path: Path) -> bytes:
-    with open_file(path) as file:
-        return file.read(1 << 10)
 
 
 def wrong_kind(spot: Spot, expected: str, found: Any) -> Problem:

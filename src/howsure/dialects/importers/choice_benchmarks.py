@@ -114,7 +114,7 @@ def _named_cells(cells: list[str], header: list[str], spot: Spot) -> dict[str, A
         return spot.problem("wrong-columns", message, expected=str(len(header)), found=str(len(cells)))
     if not header and not _is_bare(cells):
         message = "must be a question, its choices, and the letter of the right one"
-        expected = f"A to {LETTERS[max(len(cells) - 3, 1)]} in the last cell"
+        expected = f"A to {LETTERS[min(max(len(cells) - 3, 1), 25)]} in the last cell"
         return spot.problem("wrong-columns", message, expected=expected, found=shown(cells[-1]))
     if header:
         return dict(zip(header, cells, strict=True))
@@ -243,7 +243,7 @@ class LexamImporter(BenchmarkImporter):
         for place, text in enumerate(listed):
             if not isinstance(text, str):
                 at = ("choices", place)
-                fields.wrong_at(at, "wrong-type", "must be a text", expected="string", found=shown(text))
+                fields.wrong(at, "wrong-type", "must be a text", expected="string", found=shown(text))
         texts = [str(text).strip() for text in listed]
         gold = fields.place("gold", len(texts)) if len(texts) > 1 else None
         if gold is None:

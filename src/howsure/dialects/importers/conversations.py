@@ -44,6 +44,8 @@ class ConversationImporter(WatchedDialect):
     """JSONL or CSV of finished conversations."""
 
     name = "conversations"
+    general = True
+    """Runs read such a file as a plain table; it is asked where files are converted."""
 
     def detect(self, path: Path, head: bytes) -> bool:
         columns = head_columns(path, head)

@@ -13,40 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field, structs
 
 from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.extras import KEY as UNKNOWN
 from howsure.dialects.extras import separate_unknown
 from howsure.dialects.golden import labels
-from howsure.dialects.importers.base import HashIds, ImportOptions, OptionImporter, first_bytes, is_list, list_records
-from howsure.dialects.lines import first_keys, line_groups, read_objects
-from howsure.dialects.problems import SchemaChecker, Spot, unknown_fields
-from howsure.dialects.reference_data import INTERACTIONS, TEXT
+from howsure.dialects.importers.base import HashIds, ImportOptions, OptionImporter, is_list, list_records
+from howsure.dialects.lines import first_keys, line_groups, open_file, read_objects
+from howsure.dialects.problems import SchemaChecker, Spot, load_schema, unknown_fields
+from howsure.dialects.reference_data import INTERACTIONS
 from howsure.dialects.simulation_messages import arguments_of
 from howsure.dialects.strict_json import BOM, CONTAINERS, Json, count_keys, head_keys
 from howsure.errors import Level, Problem
+from howsure.model.adk_criteria import RUBRICS
 from howsure.model.case import Case, Input, Script, World
 from howsure.model.expectation import AgentsInvolved, Expectation, ExpectedCall, FinalState, ToolCalls, Trajectory
 
 PREFIX = "q"
-_CALL: Json = {
-    "type": "object",
-    "required": ["tool_name"],
-    "properties": {"tool_name": TEXT, "tool_input": {"type": ["object", "string", "null"]}},
-}
-TURN: Json = {
-    "type": "object",
-    "required": ["query"],
-    "properties": {
-        "query": TEXT,
-        "expected_tool_use": {"type": ["array", "null"], "items": _CALL},
-        "reference": {"type": ["string", "null"]},
-        "expected_intermediate_agent_responses": {"type": ["array", "null"]},
-        "conversation_id": {"type": ["string", "integer", "null"]},
-        "session_id": {"type": ["string", "integer", "null"]},
-    },
-}
+TURN = load_schema("logged_turn")
+_CALL: Json = TURN["properties"]["expected_tool_use"]["items"]
 TURN_SHAPE = SchemaChecker(TURN)
 _FIELDS, _CALL_FIELDS = TURN["properties"], _CALL["properties"]
 _NOWHERE = Spot("")
@@ -66,12 +52,21 @@ class LoggedTurn(Struct, frozen=True, kw_only=True):
 
 class QuestionSource(Struct, frozen=True, kw_only=True):
     """What is known about a question besides its turns. `app` names what ran, which need not be the name of an
-    agent."""
+    agent; `reference` is more `reference_data`."""
 
     file: str = ""
     app: str = ""
     state: Json = field(default_factory=dict)
     final_state: Json = field(default_factory=dict)
+    reference: Json = field(default_factory=dict)
+
+    def of_turn(self, number: int) -> QuestionSource:
+        """The same for a question of one turn: rubrics of other turns are not about it."""
+        if RUBRICS not in self.reference:
+            return self
+        mine = [each for each in self.reference[RUBRICS] if each.get("turn", number) == number]
+        alone = [{key: value for key, value in each.items() if key != "turn"} for each in mine]
+        return structs.replace(self, reference=self.reference | {RUBRICS: alone})
 
 
 def turn_of(element: Json) -> LoggedTurn:
@@ -120,9 +115,9 @@ def question(
     metadata |= {"app_name": source.app} if source.app else {}
     metadata |= more[0] if len(more) == 1 else {"turns": more} if any(more) else {}
     metadata |= options.metadata
-    reference, unknown = _reference(turns), _unknown(turns)
+    reference, unknown = _reference(turns) | source.reference, _unknown(turns)
     expectations: list[Expectation] = []
-    expected = tuple(call for turn in turns for call in turn.calls or ())
+    expected = calls_by_turn([turn.calls or () for turn in turns])
     # Where it is not stated what a turn calls, an empty list would mean that it calls nothing.
     if expected or (turns and all(turn.calls is not None for turn in turns)):
         expectations.append(ToolCalls(expected=expected))
@@ -144,6 +139,15 @@ def question(
             **({UNKNOWN: unknown} if unknown else {}),
         },
         state=source.state,
+    )
+
+
+def calls_by_turn(turns: Sequence[Sequence[ExpectedCall]]) -> tuple[ExpectedCall, ...]:
+    """The calls of all turns; where there are several, each call says in which turn it is expected."""
+    return tuple(
+        structs.replace(call, turn=number) if len(turns) > 1 else call
+        for number, calls in enumerate(turns, start=1)
+        for call in calls
     )
 
 
@@ -229,6 +233,8 @@ def sound_turns(lines: Sequence[bytes]) -> list[TurnRow]:
 
 _OF_OTHERS = {"response", "ground_truth", "tool_definitions", "tool_calls", "context", "conversation", "answer"}
 """Fields of files that hold a query and its answer, which are no logs of questions."""
+ENDINGS = (".test.json", ".evalset.json")
+"""Endings of ADK's eval sets, which may be lists of turns too."""
 _COLUMNS = ("inputs.", "outputs.")
 """Prefixes of the columns of another program's results."""
 
@@ -241,6 +247,8 @@ class RawLogImporter(OptionImporter, WatchedDialect):
     def detect(self, path: Path, head: bytes) -> bool:
         first = head.removeprefix(BOM).lstrip()
         keys = set(head_keys(first[1:].lstrip()) if is_list(head) else first_keys(head))
+        if path.name.endswith(ENDINGS):
+            return False
         return "query" in keys and not keys & _OF_OTHERS and not any(key.startswith(_COLUMNS) for key in keys)
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
@@ -270,7 +278,9 @@ class RawLogImporter(OptionImporter, WatchedDialect):
 
 def turns(path: Path, watch: Watch | None = None) -> Iterator[tuple[str, LoggedTurn] | Problem]:
     """Every turn with the name of its conversation, and every problem."""
-    if is_list(first_bytes(path)):
+    with open_file(path) as file:
+        head = file.read(1 << 10)
+    if is_list(head):
         for spot, element in list_records(path, watch):
             yield from [element] if isinstance(element, Problem) else _one(element, spot)
         return

@@ -25,6 +25,7 @@ from howsure.dialects.strict_json import BOM, parse_json, top_level_keys
 from howsure.errors import Level, Problem
 from howsure.model.case import Attachment, Case
 from howsure.model.expectation import Choice
+from howsure.model.plain_values import is_storable
 from howsure.model.transcript import Message
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -42,12 +43,9 @@ class RecordFields:
     def sound(self) -> bool:
         return not any(problem.level is Level.ERROR for problem in self.problems)
 
-    def wrong(
-        self, field: str, code: str, message: str, *, expected: str = "", found: str = "", hint: str = ""
-    ) -> None:
-        self.wrong_at((field,) if field else (), code, message, expected=expected, found=found, hint=hint)
-
-    def wrong_at(self, path: tuple[str | int, ...], code: str, message: str, **details: str) -> None:
+    def wrong(self, field: str | tuple[str | int, ...], code: str, message: str, **details: str) -> None:
+        """Notes a problem of a field (a tuple is a path), or of the record itself where none is named."""
+        path = (field,) if field and isinstance(field, str) else tuple(field)
         self.problems.append(self.spot.below(*path).problem(code, message, **details))
 
     def text(self, name: str) -> str:
@@ -123,7 +121,7 @@ class RecordFields:
         raw = self.left.get(name)
         if is_empty(raw):
             return UNSET
-        number = _number(raw)
+        number = finite_number(raw)
         if number is None:
             message = "the weight is no number; the criterion counts as one without a weight"
             self.problems.append(self.spot.below(name).warning("weight-in-words", message, found=shown(raw)))
@@ -153,7 +151,8 @@ def is_empty(value: Any) -> bool:
     return value is None or value in ("", [], {}) or (isinstance(value, float) and not isfinite(value))
 
 
-def _number(raw: Any) -> float | None:
+def finite_number(raw: Any) -> float | None:
+    """A number, also as text; None where it is none, or has no end."""
     try:
         number = float(raw) if isinstance(raw, str | int | float) and not isinstance(raw, bool) else None
     except (ValueError, OverflowError):
@@ -163,7 +162,7 @@ def _number(raw: Any) -> float | None:
 
 def whole(raw: Any) -> int | None:
     """A whole number, also as text or as a float; None where it is not one."""
-    number = _number(raw)
+    number = finite_number(raw)
     return int(number) if number is not None and number.is_integer() else None
 
 
@@ -178,9 +177,10 @@ def choice_id(place: int) -> str:
 
 def _printed(text: str) -> Any:
     try:
-        return ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
+    return value if is_storable(value) else None
 
 
 Place = tuple[Spot, Row | Problem]

@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import UNSET, UnsetType
 
 from howsure.dialects.base import Watch
-from howsure.dialects.importers.records import BenchmarkImporter, RecordFields, is_empty, question_hash
+from howsure.dialects.importers.records import BenchmarkImporter, RecordFields, finite_number, is_empty, question_hash
 from howsure.dialects.legal_rows import CriterionRow, RubricRow
 from howsure.dialects.lines import Row
 from howsure.dialects.problems import Spot, shown
@@ -32,7 +32,7 @@ from howsure.model.transcript import Message, Role
 
 TURNS = 10
 _WEIGHT = re.compile(r"(critically_|slightly_)?(important|detrimental)_weight")
-_REFERENCES = re.compile(r"\w*reference\w*?(?P<turn>[0-9])", re.IGNORECASE)
+_REFERENCES = re.compile(r"(?>(?:(?!reference)\w)*)reference\w*(?P<turn>[0-9])", re.IGNORECASE)
 
 
 class PrBenchImporter(BenchmarkImporter):
@@ -144,7 +144,7 @@ def _weight(notes: dict[str, Any], one: RecordFields) -> float | UnsetType:
         name: value
         for name, value in notes.items()
         if _WEIGHT.fullmatch(name)
-        and (isinstance(value, int | float) and not isinstance(value, bool) and value == value and value != 0)
+        and (isinstance(value, int | float) and not isinstance(value, bool) and finite_number(value))
     }
     named = str(notes.get("weight_class") or "").strip().lower().replace(" ", "_")
     column = f"{named}_weight" if named else next(iter(weights), "")

@@ -15,72 +15,18 @@ from howsure.dialects.base import Watch, WatchedDialect
 from howsure.dialects.documents import UniqueIds, load_json
 from howsure.dialects.golden import labels
 from howsure.dialects.importers.base import ImportOptions, is_list, wrong_kind
-from howsure.dialects.problems import SchemaChecker, Spot
-from howsure.dialects.reference_data import LOOSE, TEXT, matcher_problems
+from howsure.dialects.problems import SchemaChecker, Spot, load_schema
+from howsure.dialects.reference_data import matcher_problems
 from howsure.dialects.strict_json import Json
-from howsure.dialects.test_set import SCENARIO, labels_of
-from howsure.dialects.test_set_scenarios import split_plan, step_of
+from howsure.dialects.test_set import SCENARIO, labels_of, split_plan, step_of
 from howsure.errors import Level, Problem
 from howsure.model.case import Case, Fact, PlanStep, Scenario, Script, World
 from howsure.model.expectation import Criteria, Criterion, Expectation, ExpectedCall, ToolCalls, text_id
 
-_STATEMENTS: Json = {"type": ["array", "null"], "items": TEXT}
-_ACTION: Json = {
-    "type": "object",
-    "required": ["name"],
-    "properties": {
-        "action_id": {"type": ["string", "integer"]},
-        "name": TEXT,
-        "requestor": {"enum": ["assistant", "user"]},
-        "arguments": {"type": ["object", "null"]},
-        "compare_args": {"type": ["array", "null"], "items": {"type": "string"}},
-        "info": LOOSE,
-    },
-}
-_INSTRUCTIONS: Json = {
-    "anyOf": [
-        TEXT,
-        {
-            "type": "object",
-            "required": ["reason_for_call"],
-            "properties": {
-                "reason_for_call": TEXT,
-                "domain": LOOSE,
-                "task_instructions": LOOSE,
-                "known_info": LOOSE,
-                "unknown_info": LOOSE,
-            },
-        },
-    ]
-}
-TASK: Json = {
-    "type": "object",
-    "required": ["id", "user_scenario"],
-    "properties": {
-        "id": TEXT,
-        "user_scenario": {
-            "type": "object",
-            "required": ["instructions"],
-            "properties": {"persona": LOOSE, "instructions": _INSTRUCTIONS},
-        },
-        "initial_state": {"type": ["object", "null"]},
-        "evaluation_criteria": {
-            "type": ["object", "null"],
-            "properties": {
-                "actions": {"type": ["array", "null"], "items": _ACTION},
-                "communicate_info": _STATEMENTS,
-                "nl_assertions": _STATEMENTS,
-                "env_assertions": {"type": ["array", "null"]},
-            },
-        },
-    },
-}
-
-
 OPENING = "Hello, I need some help, please."
 """The user's first message. A task has none: its reason for calling may also hold what must not be said."""
 MAX_TURNS = 20
-_SHAPE = SchemaChecker(TASK)
+_SHAPE = SchemaChecker(load_schema("tau2_task"))
 _ASKED = ("name", "user id", "email", "zip code", "zipcode", "order id", "order number", "reservation id", "address",
           "confirmation number", "phone number", "date of birth", "payment method", "cabin", "item id")  # fmt: skip
 

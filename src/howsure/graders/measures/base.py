@@ -1,7 +1,7 @@
 """What every measure shares: the evidence it reads, its result, and the grader that makes a grade of the result.
 
-A measure is a pure function `MeasureEvidence → MeasuredValue | NoMeasurement`. It has no pass mark, so it gates only if
-a profile sets one.
+A measure is a pure function `MeasureEvidence → MeasuredValue` that raises `NoMeasurement` if there is no value. It has
+no pass mark, so it gates only if a profile sets one.
 """
 
 from __future__ import annotations
@@ -41,12 +41,15 @@ class MeasuredValue(Struct, frozen=True, kw_only=True):
     details: dict[str, Any] = field(default_factory=dict)
 
 
-class NoMeasurement(Struct, frozen=True, kw_only=True):
+class NoMeasurement(Exception):
     """There is no value: nothing to measure, or the value is unknown."""
 
-    reason: str
-    why: UnscoredReason = UnscoredReason.NOT_APPLICABLE
-    details: dict[str, Any] = field(default_factory=dict)
+    def __init__(
+        self, reason: str, why: UnscoredReason = UnscoredReason.NOT_APPLICABLE, details: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.why = why
+        self.details = details or {}
 
 
 class TraceCache:
@@ -74,7 +77,7 @@ class Measure:
     def __init__(
         self,
         name: str,
-        measure: Callable[[MeasureEvidence], MeasuredValue | NoMeasurement],
+        measure: Callable[[MeasureEvidence], MeasuredValue],
         scale: Scale,
         direction: Direction,
         *,
@@ -102,15 +105,15 @@ class Measure:
 
     async def grade(self, case: Case, transcript: Transcript) -> Sequence[Grade]:
         trace = self._traces.read(transcript)
-        measured = self._measure(MeasureEvidence(transcript=transcript, trace=trace, prices=self._prices))
-        details = dict(measured.details)
+        problems: dict[str, Any] = {}
         if trace is not None and trace.problems:
             shown = [f"{problem.field}: {problem.message}" for problem in trace.problems[:SHOWN_PROBLEMS]]
-            details |= {"problems": shown, "problem_count": len(trace.problems)}
-        if isinstance(measured, NoMeasurement):
-            return [
-                Unscored(name=self.name, why=measured.why, reason=measured.reason, scale=self.scale, details=details)
-            ]
+            problems = {"problems": shown, "problem_count": len(trace.problems)}
+        try:
+            measured = self._measure(MeasureEvidence(transcript=transcript, trace=trace, prices=self._prices))
+        except NoMeasurement as missing:
+            details = missing.details | problems
+            return [Unscored(name=self.name, why=missing.why, reason=str(missing), scale=self.scale, details=details)]
         return [
             Score(
                 name=self.name,
@@ -118,7 +121,7 @@ class Measure:
                 scale=self.scale,
                 direction=self._direction,
                 reason=measured.reason,
-                details=details,
+                details=measured.details | problems,
             )
         ]
 

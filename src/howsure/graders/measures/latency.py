@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from howsure.graders.measures.base import NO_SPANS, MeasuredValue, MeasureEvidence, NoMeasurement, plural
@@ -16,15 +16,17 @@ INVENTED = "times were invented by a converter"
 Timed = LlmCall | ToolUse | Invocation
 
 
-def latency(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def latency(evidence: MeasureEvidence) -> MeasuredValue:
     """Seconds that the user waited: all turns together without the pauses between them, or else the wall clock."""
     trace = evidence.trace
+    if measured := _measured_turns(evidence):
+        return measured
     if evidence.transcript.invented_times:
-        return NoMeasurement(reason=INVENTED)
+        raise NoMeasurement(INVENTED)
     known = [length for call in (trace.llm_calls if trace else ()) if (length := _length(call)) is not None]
     # Two calls of a model do not both last exactly one second by chance.
     if len(known) > 1 and all(abs(length - SECOND) <= BLUR_NS for length in known):
-        return NoMeasurement(reason=f"{INVENTED}: every call of a model lasts exactly one second")
+        raise NoMeasurement(f"{INVENTED}: every call of a model lasts exactly one second")
     total = None if trace is None else _total(trace)
     if trace is None or total is None:
         return _target_time(evidence)
@@ -55,12 +57,36 @@ def _total(trace: Trace) -> tuple[float, int, str] | None:
     return (trace.end_ns - trace.start_ns) / SECOND, 0, "wall clock"
 
 
-def _target_time(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def _measured_turns(evidence: MeasureEvidence) -> MeasuredValue | None:
+    """The time that ADK measured in its eval, turn by turn; None: it measured nothing."""
+    turns = evidence.transcript.metadata.get("turn_durations") or []
+    parts = [turn for turn in turns if isinstance(turn, Mapping)]
+    seconds = [turn["duration"] for turn in parts if isinstance(turn.get("duration"), int | float)]
+    if not seconds or len(seconds) != len(turns):
+        return None
+    model, tools = (
+        [turn[name] for turn in parts if isinstance(turn.get(name), int | float)]
+        for name in ("model_duration", "tool_duration")
+    )
+    details: dict[str, Any] = {
+        "total_latency_seconds": sum(seconds),
+        "average_turn_latency_seconds": sum(seconds) / len(seconds),
+        "llm_latency_seconds": sum(model) if model else None,
+        "tool_latency_seconds": sum(tools) if tools else None,
+        "time_to_first_response_seconds": None,
+        "turns": len(seconds),
+        "basis": "adk eval",
+    }
+    reason = f"{sum(seconds):.3f} s over {plural(len(seconds), 'turn')}, as `adk eval` measured it"
+    return MeasuredValue(value=sum(seconds), reason=reason, details=details)
+
+
+def _target_time(evidence: MeasureEvidence) -> MeasuredValue:
     """The time that the target measured, if the spans have no times."""
     missing = NO_SPANS if evidence.trace is None else "the spans have no times"
     duration = evidence.transcript.duration_ms
     if duration is None:
-        return NoMeasurement(reason=missing)
+        raise NoMeasurement(missing)
     details: dict[str, Any] = {
         "total_latency_seconds": duration / 1000,
         "average_turn_latency_seconds": None,

@@ -35,21 +35,18 @@ class TokenSpending(Struct, frozen=True, kw_only=True):
         return tuple(call.usage for call in self.calls if call.usage is not None)
 
 
-def token_spending(evidence: MeasureEvidence) -> TokenSpending | NoMeasurement:
+def token_spending(evidence: MeasureEvidence) -> TokenSpending:
     """The tokens of a transcript, or why they are unknown."""
     trace, usage = evidence.trace, evidence.transcript.usage
-    spending = None if trace is None else _from_trace(trace)
-    if spending is not None:
+    if trace is not None and (spending := _from_trace(trace)):
         return spending
     if usage is not None and (usage.prompt_tokens, usage.completion_tokens, usage.cost_usd) != (None, None, None):
         note = f"{NO_SPANS}; {FROM_TARGET}" if trace is None else FROM_TARGET
         return TokenSpending(calls=(LlmCall(usage=usage),), per_call=False, note=note)
     if trace is None:
-        return NoMeasurement(reason=NO_SPANS)
-    calls = len(trace.llm_calls)
-    if not calls:
-        return NoMeasurement(reason="no call of a model was recorded", details={"llm_calls": 0})
-    return NoMeasurement(reason="the spans report no token counts", details={"llm_calls": calls})
+        raise NoMeasurement(NO_SPANS)
+    reason = "the spans report no token counts" if trace.llm_calls else "no call of a model was recorded"
+    raise NoMeasurement(reason, details={"llm_calls": len(trace.llm_calls)})
 
 
 def _from_trace(trace: Trace) -> TokenSpending | None:
@@ -72,11 +69,9 @@ def total_of(counts: Sequence[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def token_usage(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def token_usage(evidence: MeasureEvidence) -> MeasuredValue:
     """Cost in US dollars: each call at the price of its model. Unknown if the cost of one call is unknown."""
     spending = token_spending(evidence)
-    if isinstance(spending, NoMeasurement):
-        return spending
     costs = [_cost(evidence.prices, call) for call in spending.calls]
     gaps = _gaps(evidence.prices, spending)
     known = sum(cost for cost in costs if cost is not None)
@@ -101,7 +96,7 @@ def token_usage(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     }
     if gaps:
         details["known_cost_usd"] = known
-        return NoMeasurement(why=UnscoredReason.ERROR, reason=join_parts(*gaps, spending.note), details=details)
+        raise NoMeasurement(join_parts(*gaps, spending.note), UnscoredReason.ERROR, details)
     from_tools = f"{brought} prompt tokens were brought by tools" if brought else ""
     reason = join_parts(
         f"${known:.6f} for {total} tokens", from_tools, _full_price_note(evidence.prices, spending), spending.note
@@ -140,25 +135,23 @@ def _full_price_note(prices: PriceTable, spending: TokenSpending) -> str:
     return f"cached tokens at the full prompt price (no other is known) for {', '.join(full)}" if full else ""
 
 
-def cache_efficiency(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def cache_efficiency(evidence: MeasureEvidence) -> MeasuredValue:
     """Cached tokens ÷ prompt tokens, over the calls that report both. Prompt tokens include the cached ones."""
     spending = token_spending(evidence)
-    if isinstance(spending, NoMeasurement):
-        return spending
     pairs = [
         (usage.prompt_tokens, usage.cached_tokens)
         for usage in spending.usages
         if usage.prompt_tokens is not None and usage.cached_tokens is not None
     ]
     if not pairs:
-        return NoMeasurement(reason=join_parts("no call reports cached tokens", spending.note))
+        raise NoMeasurement(join_parts("no call reports cached tokens", spending.note))
     cached = sum(pair[1] for pair in pairs)
     prompt = sum(pair[0] for pair in pairs)
     # Counts that do not come from spans may still leave the cached tokens out of the prompt.
     beside = "more cached tokens than prompt: they were counted beside it" if cached > prompt else ""
     whole = prompt + cached if beside else prompt
     if not whole:
-        return NoMeasurement(reason=join_parts("no prompt tokens were used", spending.note))
+        raise NoMeasurement(join_parts("no prompt tokens were used", spending.note))
     details = {
         "cache_hit_rate": cached / whole,
         "total_cached_tokens": cached,
@@ -171,22 +164,20 @@ def cache_efficiency(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement
     return MeasuredValue(value=cached / whole, reason=join_parts(summary, spending.note), details=details)
 
 
-def thinking_share(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def thinking_share(evidence: MeasureEvidence) -> MeasuredValue:
     """Thinking ÷ (thinking + completion), over the calls that report thinking."""
     spending = token_spending(evidence)
-    if isinstance(spending, NoMeasurement):
-        return spending
     pairs = [
         (usage.thinking_tokens, usage.completion_tokens or 0)
         for usage in spending.usages
         if usage.thinking_tokens is not None
     ]
     if not pairs:
-        return NoMeasurement(reason=join_parts("no call reports thinking tokens", spending.note))
+        raise NoMeasurement(join_parts("no call reports thinking tokens", spending.note))
     thought = sum(pair[0] for pair in pairs)
     written = sum(pair[1] for pair in pairs)
     if not thought + written:
-        return NoMeasurement(reason=join_parts("the model wrote nothing", spending.note))
+        raise NoMeasurement(join_parts("the model wrote nothing", spending.note))
     details = {
         "reasoning_ratio": thought / (thought + written),
         "total_thinking_tokens": thought,
@@ -199,14 +190,12 @@ def thinking_share(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
     return MeasuredValue(value=thought / (thought + written), reason=reason, details=details)
 
 
-def context_saturation(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def context_saturation(evidence: MeasureEvidence) -> MeasuredValue:
     """The most tokens in one call (prompt + completion + thinking), and which call that was."""
     spending = _spending_per_call(evidence)
-    if isinstance(spending, NoMeasurement):
-        return spending
     sizes = [(size, call) for call in spending.calls if call.usage and (size := total_tokens(call.usage)) is not None]
     if not sizes:
-        return NoMeasurement(reason="no call reports both prompt and completion tokens")
+        raise NoMeasurement("no call reports both prompt and completion tokens")
     most, peak = max(sizes, key=lambda pair: pair[0])
     details = {
         "max_total_tokens": most,
@@ -222,26 +211,24 @@ def context_saturation(evidence: MeasureEvidence) -> MeasuredValue | NoMeasureme
     )
 
 
-def output_density(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def output_density(evidence: MeasureEvidence) -> MeasuredValue:
     """The mean number of completion tokens in a call. Thinking does not count: nobody reads it."""
     spending = _spending_per_call(evidence)
-    if isinstance(spending, NoMeasurement):
-        return spending
     written = [usage.completion_tokens for usage in spending.usages if usage.completion_tokens is not None]
     if not written:
-        return NoMeasurement(reason="no call reports completion tokens")
+        raise NoMeasurement("no call reports completion tokens")
     mean = sum(written) / len(written)
     details = {"average_output_tokens": mean, "total_output_tokens": sum(written), "llm_calls_count": len(written)}
     summary = f"{mean:.1f} completion tokens a call, over {plural(len(written), 'call')}"
     return MeasuredValue(value=mean, reason=join_parts(summary, _unreported(spending, len(written))), details=details)
 
 
-def _spending_per_call(evidence: MeasureEvidence) -> TokenSpending | NoMeasurement:
+def _spending_per_call(evidence: MeasureEvidence) -> TokenSpending:
     """The tokens, if they are known for each call."""
     spending = token_spending(evidence)
-    if isinstance(spending, NoMeasurement) or spending.per_call:
-        return spending
-    return NoMeasurement(reason=NO_SPANS if evidence.trace is None else "no single call of a model reports tokens")
+    if not spending.per_call:
+        raise NoMeasurement(NO_SPANS if evidence.trace is None else "no single call of a model reports tokens")
+    return spending
 
 
 def _unreported(spending: TokenSpending, used: int) -> str:

@@ -30,13 +30,13 @@ class ToolUses(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-def tool_uses_of(evidence: MeasureEvidence) -> ToolUses | NoMeasurement:
+def tool_uses_of(evidence: MeasureEvidence) -> ToolUses:
     """The calls in the spans, or else those in the messages."""
     trace, calls = evidence.trace, evidence.transcript.tool_calls
     if trace is not None and (trace.tool_uses or not calls):
         return ToolUses(uses=trace.tool_uses)
     if not calls:
-        return NoMeasurement(reason=NO_SPANS)
+        raise NoMeasurement(NO_SPANS)
     missing = NO_SPANS if trace is None else "the spans hold no tool call"
     return ToolUses(uses=tuple(_as_use(call) for call in calls), note=f"{missing}; {FROM_MESSAGES}")
 
@@ -48,24 +48,20 @@ def _as_use(call: ToolCall) -> ToolUse:
     return ToolUse(name=call.name, call_id=call.id, arguments=call.arguments, outcome=outcome)
 
 
-def tool_utilization(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def tool_utilization(evidence: MeasureEvidence) -> MeasuredValue:
     """How many tool calls there were. A call and its response count once."""
     used = tool_uses_of(evidence)
-    if isinstance(used, NoMeasurement):
-        return used
     counts = Counter(use.name for use in used.uses)
     details = {"total_tool_calls": len(used.uses), "unique_tools_used": len(counts), "tool_counts": dict(counts)}
     reason = f"{plural(len(used.uses), 'tool call')} to {plural(len(counts), 'tool')}"
     return MeasuredValue(value=float(len(used.uses)), reason=join_parts(reason, used.note), details=details)
 
 
-def tool_success_rate(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def tool_success_rate(evidence: MeasureEvidence) -> MeasuredValue:
     """Calls answered without an error ÷ calls with a known outcome. A call without a response counts as failed."""
     used = tool_uses_of(evidence)
-    if isinstance(used, NoMeasurement):
-        return used
     if not used.uses:
-        return NoMeasurement(reason=join_parts("no tool was called", used.note))
+        raise NoMeasurement(join_parts("no tool was called", used.note))
     counts = Counter(use.outcome for use in used.uses)
     worked, failed = counts[ToolOutcome.SUCCEEDED], counts[ToolOutcome.FAILED]
     silent, garbled = counts[ToolOutcome.NO_RESPONSE], counts[ToolOutcome.UNREADABLE]
@@ -77,9 +73,8 @@ def tool_success_rate(evidence: MeasureEvidence) -> MeasuredValue | NoMeasuremen
         "calls_without_response": silent,
         "unreadable_responses": garbled,
     }
-    gap = _unknown(counts, len(used.uses))
-    if gap is not None:
-        return NoMeasurement(why=gap[0], reason=join_parts(gap[1], used.note), details=details)
+    if gap := _unknown(counts, len(used.uses)):
+        raise NoMeasurement(join_parts(gap[1], used.note), gap[0], details)
     decided = worked + failed + silent
     details["tool_success_rate"] = worked / decided
     parts = [f"{worked} of {plural(decided, 'call')} worked", f"{failed} failed" if failed else ""]
@@ -107,11 +102,9 @@ def _responses(number: int) -> str:
     return f"{plural(number, 'response')} that cannot be read"
 
 
-def sandbox_usage(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def sandbox_usage(evidence: MeasureEvidence) -> MeasuredValue:
     """How many calls used a tool that touches files, artifacts or code."""
     used = tool_uses_of(evidence)
-    if isinstance(used, NoMeasurement):
-        return used
     counts = Counter(use.name for use in used.uses if any(mark in use.name.lower() for mark in SANDBOX))
     total = sum(counts.values())
     details = {
@@ -129,48 +122,45 @@ TRANSFER_TO = "transfer_to_"
 TARGET_KEYS = ("agent_name", "agentName", "agent")
 
 
-def agent_handoffs(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def agent_handoffs(evidence: MeasureEvidence) -> MeasuredValue:
     """Runs of agents plus calls of tools that hand over to an agent, as the golden world counts them. `delegations` is
     stricter: how often control passed from one agent to another."""
     trace = evidence.trace
     if trace is None:
         return _from_steps(evidence)
     if not trace.agent_runs and not trace.tool_uses:
-        return NoMeasurement(reason="no run of an agent was recorded")
+        raise NoMeasurement("no run of an agent was recorded")
     transfers = [use for use in trace.tool_uses if (use.name.endswith("Agent") or use.name.startswith(TRANSFER_TO))]
     agents = _agents([*(run.name for run in trace.agent_runs), *(_target(use) for use in transfers)])
-    total, delegations = len(trace.agent_runs) + len(transfers), _delegations(trace, transfers)
+    delegations = _delegations(trace, transfers)
+    runs, calls = plural(len(trace.agent_runs), "run"), plural(len(transfers), "transfer call")
+    passed = plural(delegations, "time")
+    reason = f"{runs} of {plural(len(agents), 'agent')} and {calls}; control passed between agents {passed}"
+    return _handoffs(reason, agents, len(trace.agent_runs), len(transfers), delegations)
+
+
+def _from_steps(evidence: MeasureEvidence) -> MeasuredValue:
+    """Without spans: from the order in which agents took part."""
+    steps = [step.name for step in evidence.transcript.trajectory if isinstance(step, AgentStep)]
+    if not steps:
+        raise NoMeasurement(NO_SPANS)
+    agents = _agents(steps)
+    delegations = sum(before != after for before, after in pairwise(steps))
+    reason = f"{plural(len(steps), 'step')} of {plural(len(agents), 'agent')}; {NO_SPANS}; from the agents' steps"
+    return _handoffs(reason, agents, len(steps), None, delegations)
+
+
+def _handoffs(reason: str, agents: list[str], runs: int, transfers: int | None, delegations: int) -> MeasuredValue:
+    total = runs + (transfers or 0)
     details = {
         "total_handoffs": total,
         "unique_agents_count": len(agents),
         "agents_invoked_list": agents,
-        "agent_runs": len(trace.agent_runs),
-        "transfer_calls": len(transfers),
+        "agent_runs": runs,
+        "transfer_calls": transfers,
         "delegations": delegations,
     }
-    runs, calls = plural(len(trace.agent_runs), "run"), plural(len(transfers), "transfer call")
-    passed = plural(delegations, "time")
-    reason = f"{runs} of {plural(len(agents), 'agent')} and {calls}; control passed between agents {passed}"
     return MeasuredValue(value=float(total), reason=reason, details=details)
-
-
-def _from_steps(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
-    """Without spans: from the order in which agents took part."""
-    steps = [step.name for step in evidence.transcript.trajectory if isinstance(step, AgentStep)]
-    if not steps:
-        return NoMeasurement(reason=NO_SPANS)
-    agents = _agents(steps)
-    delegations = sum(before != after for before, after in pairwise(steps))
-    details = {
-        "total_handoffs": len(steps),
-        "unique_agents_count": len(agents),
-        "agents_invoked_list": agents,
-        "agent_runs": len(steps),
-        "transfer_calls": None,
-        "delegations": delegations,
-    }
-    reason = f"{plural(len(steps), 'step')} of {plural(len(agents), 'agent')}; {NO_SPANS}; from the agents' steps"
-    return MeasuredValue(value=float(len(steps)), reason=reason, details=details)
 
 
 def _target(use: ToolUse) -> str:
@@ -201,15 +191,15 @@ def _delegations(trace: Trace, transfers: list[ToolUse]) -> int:
     return total
 
 
-def grounding_utilization(evidence: MeasureEvidence) -> MeasuredValue | NoMeasurement:
+def grounding_utilization(evidence: MeasureEvidence) -> MeasuredValue:
     """How many sources the responses cite, and how many responses cite any."""
     if evidence.trace is None:
-        return NoMeasurement(reason=NO_SPANS)
+        raise NoMeasurement(NO_SPANS)
     if not evidence.trace.llm_calls:
-        return NoMeasurement(reason="no call of a model was recorded")
+        raise NoMeasurement("no call of a model was recorded")
     chunks = [call.grounding_chunks for call in evidence.trace.llm_calls if call.grounding_chunks is not None]
     if not chunks:
-        return NoMeasurement(reason="no response of a model was recorded, so nobody knows what it cites")
+        raise NoMeasurement("no response of a model was recorded, so nobody knows what it cites")
     grounded = sum(count > 0 for count in chunks)
     details = {
         "total_grounding_chunks": sum(chunks),

@@ -11,7 +11,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from howsure.judges.offline.dates import DateFit, compare_dates, find_dates
-from howsure.judges.offline.lexicon import word_list, word_set
+from howsure.judges.offline.lexicon import phrase, word_list, word_set
 from howsure.judges.offline.opinions import Judgment, NoOpinion, OfflineOpinion
 from howsure.judges.offline.quantities import agrees, find_quantities
 from howsure.judges.offline.sentences import (
@@ -27,40 +27,10 @@ from howsure.judges.offline.words import is_number, root, tokens
 from howsure.model.rubric import Rule
 from howsure.model.transcript import ToolCall, Transcript
 
-_SUBJECT = (
-    r"(?:the |an? )?(?:final )?(?:agent|answer|response|assistant|bot|model|reply|output|message|it|text|system)\b\s*"
-)
-_ADVERBS = (
-    r"(?:(?:must|should|shall|will|also|always|correctly|clearly|explicitly|accurately|briefly|plainly|then|first)\s+)*"
-)
-_DENIAL = (
-    r"(?P<denial>(?:does|do|did|must|should|shall|will|may|can)(?:\s+not|n['’]t)\s+|never\s+|not\s+|cannot\s+|"
-    r"(?:avoids?|refrains? from|omits?|is free (?:of|from)|contains? no|makes? no|gives? no|without)\s+)?"
-)
-_SAYING = (
-    r"stat(?:e|es|ing)|mention(?:s|ing)?|say(?:s|ing)?|tell(?:s|ing)?|explain(?:s|ing)?|includ(?:e|es|ing)|"
-    r"contain(?:s|ing)?|nam(?:e|es|ing)|giv(?:e|es|ing)|cit(?:e|es|ing)|not(?:e|es|ing)|confirm(?:s|ing)?|"
-    r"point(?:s|ing)? out|mak(?:e|es|ing) (?:it )?clear|identif(?:y|ies|ying)|recommend(?:s|ing)?|advis(?:e|es|ing)|"
-    r"refer(?:s|ring)? to|describ(?:e|es|ing)|list(?:s|ing)?|provid(?:e|es|ing)|inform(?:s|ing)?|indicat(?:e|es|ing)|"
-    r"specif(?:y|ies|ying)|quot(?:e|es|ing)|reveal(?:s|ing)?|disclos(?:e|es|ing)|warn(?:s|ing)?|suggest(?:s|ing)?|"
-    r"propos(?:e|es|ing)|acknowledg(?:e|es|ing)|claim(?:s|ing)?|find(?:s|ing)?|conclud(?:e|es|ing)|report(?:s|ing)?"
-)
-_TO_WHOM = r"(?:(?:to )?(?:the )?(?:user|customer|caller|reader|learner|client|person)s?\s+)?"
-_LINK = r"(?P<link>that\b|the fact that\b|how\b)?:?\s*"
-_NAMING = re.compile(r"mention|nam|refer|contain|includ|cit|list|quot", re.IGNORECASE)
-_SAYS = re.compile(
-    rf"\A(?:{_SUBJECT})?{_ADVERBS}{_DENIAL}{_ADVERBS}(?P<verb>{_SAYING})\b\s*{_TO_WHOM}{_LINK}(?P<claim>.+?)[.\s]*\Z",
-    re.IGNORECASE | re.DOTALL,
-)
-_NO_MENTION = re.compile(
-    rf"\A(?:{_SUBJECT})?(?:there is |has |contains? )?no mention of (?P<claim>.+?)[.\s]*\Z", re.IGNORECASE
-)
-# A claim that asks (`what happens next`) or points elsewhere (`the price from the list`) has no words to look for.
-_OPEN = re.compile(
-    r"\A(?:what|where|when|who|whom|whose|why|which|how|whether|if)\b|"
-    r"\b(?:as (?:the|in the|stated)|from the|according to)\b",
-    re.IGNORECASE,
-)
+_SAYS = phrase("says")
+_NO_MENTION = phrase("no_mention")
+_NAMING = phrase("naming")
+_OPEN = phrase("open_claim")
 _QUOTED = re.compile(r"[\"“”«»„`]([^\"“”«»„`]{2,})[\"“”«»„`]|(?<!\w)['‘]([^'’]{2,})['’](?!\w)")
 _ANNOUNCING = word_set("word words phrase sentence text term string exact exactly literally")
 
@@ -99,17 +69,11 @@ def find_quotes(text: str) -> tuple[str, ...]:
     return tuple(one or other for one, other in _QUOTED.findall(text))
 
 
-_USING = re.compile(
-    r"\b(?:calls?|calling|uses?|using|invokes?|invoking|runs?|running|executes?|triggers?)\b", re.IGNORECASE
-)
+_USING = phrase("using")
 _IDENTIFIER = re.compile(r"`(\w[\w.-]*)`|\b(\w+_\w+)\b|\b(\w+)\(\)|\bthe (\w+) (?:tool|function|api)\b")
-_DENIED = re.compile(r"\b(?:not|never|no|cannot|without|avoids?|refrains? from)\b|n['’]t\b", re.IGNORECASE)
-_SEARCHING = re.compile(
-    r"\b(?:search(?:es)?|looks? up|quer(?:y|ies)|consults?|checks?|retrieves? from)\b[^.]{0,30}"
-    r"\b(?:knowledge[ -]?base|kb|help cent(?:re|er)|documents?|database|catalog(?:ue)?|system|tool|index|docs)\b",
-    re.IGNORECASE,
-)
-_MORE = re.compile(r"\b(?:before|after|once|twice|only|with|exactly|until|first|when|if|then|because)\b", re.IGNORECASE)
+_DENIED = phrase("denied_call")
+_SEARCHING = phrase("searching")
+_MORE = phrase("more_than_calls")
 _LOOKING = frozenset({"search", "find", "lookup", "look", "query", "get", "fetch", "retrie", "read", "check", "list"})
 
 
@@ -138,8 +102,6 @@ def _judge_named_tools(statement: str, names: Sequence[str], calls: Sequence[Too
         return NoOpinion("the statement says more about the calls than which tools were called")
     if called and len(called) < len(names):
         return NoOpinion(f"of the tools named, only {', '.join(called)} was called")
-    if not _USING.search(statement):
-        return NoOpinion("the statement names a tool without saying that it is called")
     reason = f"{', '.join(called)} was called." if called else f"{', '.join(names)} was not called."
     return OfflineOpinion(value=float(bool(called) != denied), confidence=0.85, reason=reason)
 
@@ -150,20 +112,7 @@ def _named(statement: str, known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys((*identifiers, *plain)))
 
 
-_LIMIT = re.compile(
-    r"\b(?P<bound>at most|no more than|not more than|up to|maximum(?: of)?|fewer than|less than|under|within|at least|"
-    r"no fewer than|more than|exactly)\s+(?P<number>\w+(?:[- ]\w+)?)\s+(?P<unit>sentence|word|character|paragraph)s?\b",
-    re.IGNORECASE,
-)
-_BULLETS = re.compile(r"^\s*(?:[-*•–]|\d+[.)])\s+\S.*\n+\s*(?:[-*•–]|\d+[.)])\s+\S", re.MULTILINE)
-_LINK_IN_ANSWER = re.compile(r"https?://\S+|www\.\S+|\[[^\]]+\]\([^)]+\)")
-_SORRY = re.compile(r"\b(?:sorry|apologi[sz]e|apolog(?:y|ies)|regret)\b", re.IGNORECASE)
-_THANKS = re.compile(r"\b(?:thank you|thanks|thank)\b", re.IGNORECASE)
-_GREETING = re.compile(r"\A\W*(?:hello|hi|hey|dear|good (?:morning|afternoon|evening)|welcome)\b", re.IGNORECASE)
-_QUESTION = re.compile(r"\?")
-_EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]")
-
-_HAS = r"(?:uses?|contains?|includes?|gives?|is (?:written |given )?(?:as|in)|presents?|provides?|has)\s+(?:an? |the )?"
+_LIMIT = phrase("limit")
 
 
 class FormCheck(Struct, frozen=True):
@@ -175,20 +124,16 @@ class FormCheck(Struct, frozen=True):
     confidence: float = 0.75
 
 
-def _form(name: str, wanted: str, seen: re.Pattern[str], confidence: float = 0.75) -> FormCheck:
-    return FormCheck(name, re.compile(wanted, re.IGNORECASE), seen, confidence)
-
-
 _FORMS = (
-    _form("list", _HAS + r"(?:bullet(?:ed)?|numbered)\W*(?:points?|lists?)?", _BULLETS, 0.85),
-    _form("link", _HAS + r"(?:link|url)s?\b", _LINK_IN_ANSWER, 0.8),
-    _form("emoji", r"\bemojis?\b", _EMOJI, 0.9),
-    _form("question", r"\basks? (?:an? |one |the user an? )?(?:clarifying |follow-?up |open )?questions?\b", _QUESTION),
-    _form("apology", r"\bapologi[sz]es?\b(?! once)", _SORRY),
-    _form("thanks", r"\bthanks?\b (?:the )?(?:user|customer|caller|them)", _THANKS),
-    _form("greeting", r"\bgreets?\b|\b(?:begins?|opens?|starts?) with a greeting", _GREETING),
+    FormCheck("list", phrase("list_wanted"), phrase("list"), 0.85),
+    FormCheck("link", phrase("link_wanted"), phrase("link_in_answer"), 0.8),
+    FormCheck("emoji", phrase("emoji_wanted"), phrase("emoji"), 0.9),
+    FormCheck("question", phrase("question_wanted"), phrase("question")),
+    FormCheck("apology", phrase("apology_wanted"), phrase("apology")),
+    FormCheck("thanks", phrase("thanks_wanted"), phrase("thanks")),
+    FormCheck("greeting", phrase("greeting_wanted"), phrase("greeting")),
 )
-_FORM_DENIED = re.compile(r"\b(?:not|no|never|cannot|avoids?|without)\b|n['’]t\b", re.IGNORECASE)
+_FORM_DENIED = phrase("denied_form")
 _CLAUSES = re.compile(r"[,;:]|\b(?:and|but)\b", re.IGNORECASE)
 SHORT_STATEMENT = 9
 """A statement with more words than this is about more than form."""

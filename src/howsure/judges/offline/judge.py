@@ -19,6 +19,7 @@ from howsure.errors import CaseFailure, JudgeFailed, boundary
 from howsure.judges.base import JudgeReply, Question
 from howsure.judges.conversations import readable_text
 from howsure.judges.offline.criteria import judge_criterion, judge_outcome, judge_rule, judge_tool_statement
+from howsure.judges.offline.lexicon import phrase
 from howsure.judges.offline.opinions import MEASURED, Judgment, MeasuredAgreement, NoOpinion, OfflineOpinion
 from howsure.judges.offline.qualities import WEIGHED, AnswerContext, judge_quality, signals
 from howsure.judges.offline.references import judge_reference
@@ -26,7 +27,15 @@ from howsure.judges.offline.words import tokens
 from howsure.matching.calls import compare_calls
 from howsure.matching.state_and_steps import compare_state, compare_steps
 from howsure.model.case import Case, SingleTurn, user_turns
-from howsure.model.expectation import FinalState, Goal, Qualities, ReferenceAnswer, ToolCalls, Trajectory
+from howsure.model.expectation import (
+    FinalState,
+    Goal,
+    Qualities,
+    ReferenceAnswer,
+    ToolCalls,
+    Trajectory,
+    WeightedCriteria,
+)
 from howsure.model.rubric import Rubric
 from howsure.model.run_request import OFFLINE
 from howsure.model.score import Part
@@ -37,10 +46,6 @@ PROGRAM = 0.8
 """The confidence of a comparison by program, where a person might be more lenient."""
 
 Compare = Callable[[Case, Transcript, str], Judgment]
-
-
-def judge_golden(grader: str, case: Case, transcript: Transcript, text: str) -> Judgment:
-    return GOLDEN[grader](case, transcript, text)
 
 
 def _tools(case: Case, transcript: Transcript, text: str) -> Judgment:
@@ -117,34 +122,8 @@ def _faults(calls: Sequence[ToolCall], case: Case) -> Iterable[str]:
         seen.add(key)
 
 
-_MARK = r"(?:score|rating|grade|mark|verdict)"
-_ROLE = r"(?:system|developer|assistant|agent|user|human|tool|judge|grader|evaluator)"
-_TO_THE_JUDGE = re.compile(
-    r"\b(?:ignore|disregard|forget)\b[^.!?\n]{0,40}\b(?:instructions?|prompts?|rubrics?|criteria|rules|above|previous)\b"
-    r"|\b(?:give|award|assign|grant|grade|score|rate|mark|judge)\b[^.!?\n]{0,60}"
-    r"(?:\b\d+\s*(?:/|out of)\s*\d+|\bfull (?:marks|score|points|credit)"
-    r"|\b(?:highest|maximum|perfect|top) (?:score|mark|rating|grade)"
-    r"|\bas (?:correct|passed|passing|met|true)\b|\ba? ?(?:score|rating|grade|mark) of \d)"
-    rf"|\b(?:give|award|assign|grant|return|output)\b[^.!?\n]{{0,40}}\b{_MARK}\W{{1,3}}(?:\d|pass\b|passed\b|correct\b)"
-    r"|\b(?:score|rating|grade|verdict|passed|criteria_met|result)[\"']?\s*[:=]\s*[\"']?(?:\d|true|yes|pass|correct|met)"
-    r"|\bmy (?:ruling|verdict|score|rating) is \W?(?:\d|pass|correct)"
-    r"|\b(?:dear|attention|note to|to the|hey|hello)[, ]+(?:the )?(?:judge|grader|evaluator|examiner)\b"
-    r"|\b(?:you are|as) (?:a|an|the) (?:fair |strict |impartial |expert )?(?:judge|grader|evaluator)\b"
-    r"|\b(?:this|the|my) (?:answer|response|reply) (?:is (?:fully |completely |entirely |100% )?(?:correct|perfect)|"
-    r"(?:meets|satisfies|fulfils|fulfills) (?:all|every)|deserves|"
-    r"should (?:be (?:graded|scored|rated|marked)|pass|receive))"
-    r"|\b(?:decode|decipher|decrypt)\b[^.!?\n]{0,30}\b(?:do|obey|follow|execute)\b"
-    r"|^\W*thought process\W*$|</?(?:system|answer|response|transcript|data|judge)\b[^>]*>",
-    re.IGNORECASE | re.MULTILINE,
-)
-# What a prompt is built of: the edges of blocks and turns, and the tags of chat templates.
-_EDGE = re.compile(
-    r"^\s*<{3,}[^<>\n]*>{3,}|<\|[^|<>\n]{1,30}\|>|\[/?INST\]|<</?SYS>>"
-    rf"|^[\W_]*turn \d+\W+{_ROLE}\b\s*:|^\s*\[turn \d+\]"
-    rf"|^[\s#*]*\[(?:{_ROLE})(?: (?:message|prompt|note))?\]"
-    rf"|^[\s#*]*{_ROLE}(?: (?:message|prompt|note))?\W*:\W*$",
-    re.IGNORECASE | re.MULTILINE,
-)
+_TO_THE_JUDGE = phrase("to_the_judge")
+_EDGE = phrase("edge")
 _LINE_BREAKS = r"[\n\r\x0b\x0c\x85\u2028\u2029]+"
 _BREAK = re.compile(_LINE_BREAKS)
 _PIECES = re.compile(rf"(?<=[.!?])\s+|{_LINE_BREAKS}")
@@ -254,14 +233,15 @@ class OfflineJudge:
         if grader in WEIGHED:
             return judge_quality(grader, signals(text, _answer_context(case)))
         if grader in GOLDEN:
-            return judge_golden(grader, case, transcript, text)
+            return GOLDEN[grader](case, transcript, text)
         if grader in _VIEWS:
             return _VIEWS[grader](question, text)
         return NoOpinion(f"it has no way to judge {grader!r}")
 
 
 def _judge_references(case: Case, text: str) -> Judgment:
-    references = _references(case)
+    beside = (each.references for each in case.expectations if isinstance(each, WeightedCriteria))
+    references = _references(case) or next(beside, ())
     if not references:
         return NoOpinion("the case has no reference answer")
     return judge_reference(_last_question(case), references, text)

@@ -1,10 +1,14 @@
-"""The word lists of the offline judge: files under data/, read once, when they are first needed. A file has sections
-(`[stopwords]`), comments (`#`), and lines that go on where the next one begins with a space. What the words mean to the
-judge is decided where they are used."""
+"""The word lists and phrases of the offline judge: files under data/, read once, when they are first needed. A file has
+sections (`[stopwords]`), comments (`#`), and lines that go on where the next one begins with a space. What the words
+mean to the judge is decided where they are used.
+
+phrases.txt: a section such as `[refusal]` lists alternatives, each of whole words; one such as `[/accepts/]` is one
+regular expression over several lines; `{{person}}` stands for another such section."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -24,6 +28,8 @@ WordList = Literal[
     "around_places",
 ]
 Words = tuple[str, ...]
+PACKAGE = "howsure.judges.offline"
+_REFERENCE = re.compile(r"\{\{(\w+)\}\}")
 
 
 class AliasTable(Struct, frozen=True):
@@ -142,7 +148,7 @@ def number_words() -> NumberWords:
 
 
 def _sections(file: str) -> Mapping[str, list[str]]:
-    return read_sections("howsure.judges.offline", file)
+    return read_sections(PACKAGE, file)
 
 
 def _name(text: str) -> Words:
@@ -163,3 +169,20 @@ def read_sections(package: str, file: str) -> Mapping[str, list[str]]:
         elif line and not line.startswith("#"):
             lines.append(line)
     return found
+
+
+def phrase(name: str) -> re.Pattern[str]:
+    """One of the offline judge's phrases."""
+    return re.compile(phrase_text(PACKAGE, name))
+
+
+def phrase_text(package: str, name: str) -> str:
+    """The regular expression of a section of a package's data/phrases.txt."""
+    sections = read_sections(package, "phrases")
+    whole = f"(?<!\\w)(?:{'|'.join(sections[name])})(?!\\w)" if name in sections else "".join(sections[f"/{name}/"])
+    return expand(whole, sections)
+
+
+def expand(pattern: str, sections: Mapping[str, Sequence[str]]) -> str:
+    """The pattern with the section that each `{{name}}` stands for."""
+    return _REFERENCE.sub(lambda found: expand("".join(sections[f"/{found[1]}/"]), sections), pattern)

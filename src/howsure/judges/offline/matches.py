@@ -22,7 +22,7 @@ from howsure.judges.offline.dates import (
     is_dates,
     locate_dates,
 )
-from howsure.judges.offline.lexicon import Words, word_list
+from howsure.judges.offline.lexicon import Words, phrase, word_list
 from howsure.judges.offline.places import PlaceRelation, asks_where, find_place, relate_places
 from howsure.judges.offline.quantities import agrees, find_quantities, find_ranges, is_quantities, locate_quantities
 from howsure.judges.offline.sentences import (
@@ -46,11 +46,7 @@ from howsure.judges.offline.word_forms import (
 )
 from howsure.judges.offline.words import is_number, join_words, singular
 
-_CLAUSE_END = re.compile(
-    r"\s*[,;(\u2013\u2014]\s*|\s+-\s+|:\s+|\s+(?:which|who|whom|whose|because|although|though|while|whereas|after|when|"
-    r"where|but|until)\s+",
-    re.IGNORECASE,
-)
+_CLAUSE_END = phrase("clause_end")
 
 
 def bare_answer(question: Words, sentences: Sequence[Sentence]) -> Words:

@@ -12,7 +12,7 @@ from itertools import combinations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.judges.offline.lexicon import Words
+from howsure.judges.offline.lexicon import Words, phrase
 from howsure.judges.offline.opinions import Judgment, NoOpinion, OfflineOpinion
 from howsure.judges.offline.sentences import Sentence, comparable_words, content_words, denies, refuses, split_sentences
 from howsure.judges.offline.words import coded_share, is_code, is_number, root
@@ -20,9 +20,7 @@ from howsure.judges.offline.words import coded_share, is_code, is_number, root
 _DOUBLED = re.compile(r"\b(\w{2,})\s+\1\b", re.IGNORECASE)
 _SHOUTING = re.compile(r"[!?]{3,}|\b[A-Z]{4,}(?:\s+[A-Z]{4,})+\b")
 _STRETCHED = re.compile(r"([a-zA-Z])\1{2,}")
-_PLACEHOLDER = re.compile(
-    r"\[(?:insert|your|name|todo)[^\]]*\]|<[a-z_ ]+>|\blorem ipsum\b|\bTODO\b|\bundefined\b|\bnull\b"
-)
+_PLACEHOLDER = phrase("unfilled")
 _ENDS = re.compile(r"[.!?:;)\]\"'”’…`*>|]\s*\Z")
 LONG_SENTENCE, SHORT_SENTENCE = 45, 3
 COMPARED = 60
@@ -151,28 +149,10 @@ def _not_shuffled(sentences: list[Sentence], given: Words) -> list[Sentence]:
     return [sentence for sentence in sentences if not content_roots(sentence.words) <= asked]
 
 
-_FEELING = re.compile(
-    r"\b(?:i understand|understand(?:able|ably)?|sorry|apologi[sz]e|i hear you|that sounds|i can (?:see|imagine)|"
-    r"i know (?:how|that|this)|frustrat\w+|worr(?:y|ied|ies)|stress\w*|overwhelm\w*|don['’]t worry|no problem|"
-    r"you['’]re not alone|good luck|well done|great (?:job|work|progress)|proud|glad|happy to|take your time|"
-    r"feel free|appreciate|thank you|thanks|congratulations|you['’]ve got this|hope)\b",
-    re.IGNORECASE,
-)
-_USER_FEELS = re.compile(
-    r"\b(?:frustrat\w+|worr(?:y|ied)|stress\w*|anxious|afraid|scared|nervous|upset|angry|annoyed|sad|overwhelm\w*|"
-    r"desperate|struggl\w+|fail(?:ed|ing)|tired|confus\w+|lost|hopeless|disappoint\w+|sick of|fed up|hate|alone)\b",
-    re.IGNORECASE,
-)
-_PRACTICAL = re.compile(
-    r"\b(?:you can|you could|you should|you need to|try|start (?:by|with)|first|next|then|finally|step|for example|"
-    r"e\.g\.|such as|make sure|click|open|use|choose|select|check|schedule|week \d|day \d)\b|https?://|^\s*(?:[-*•]|\d+[.)])\s",
-    re.IGNORECASE | re.MULTILINE,
-)
-_REASONS = re.compile(
-    r"\b(?:because|since|so that|therefore|thus|hence|which means|due to|as a result|in order to|rather than|however|"
-    r"although|while|whereas|if|unless|depends?|instead)\b",
-    re.IGNORECASE,
-)
+_FEELING = phrase("feeling")
+_USER_FEELS = phrase("user_feels")
+_PRACTICAL = phrase("practical")
+_REASONS = phrase("reasoned")
 
 
 class Signals(Struct, frozen=True, kw_only=True):
@@ -266,6 +246,9 @@ def _share(text: str, own: Sequence[Sentence]) -> float | None:
 
 WEAK, CLEAR = 0.6, 0.85
 """The confidence of weighed signals, and of obvious cases: echoes, refusals, loops."""
+CHANCE = frozenset({"RelevanceExplain", "CoherenceExplain", "FluencyExplain"})
+"""Evals whose weighed grades were no better than chance on answers that nobody here had seen (docs/offline-judge.md).
+Only what is obvious is graded: echoes, loops, refusals, contradictions."""
 LOWEST, BELOW_THE_MIDDLE, HIGHEST = 1, 2, 5
 MOSTLY = 0.5
 
@@ -275,12 +258,11 @@ Parts = Sequence[tuple[str, float, float]]
 
 def judge_quality(name: str, seen: Signals) -> Judgment:
     """One of the evals that look at the answer alone."""
-    weigh = WEIGHED.get(name)
-    if weigh is None:
-        return NoOpinion(f"{name} is no eval that it knows")
     if (obvious := _judge_obvious(name, seen)) is not None:
         return obvious
-    judgment = weigh(seen)
+    judgment = WEIGHED[name](seen)
+    if name in CHANCE and isinstance(judgment, OfflineOpinion) and "weighed" in judgment.details:
+        return NoOpinion("on answers that it had not seen before, its grades were no better than chance")
     if isinstance(judgment, OfflineOpinion) and judgment.value > BELOW_THE_MIDDLE:
         return _cap_off_topic(name, seen, judgment)
     return judgment
@@ -393,12 +375,9 @@ def _empathy(seen: Signals) -> Judgment:
 
 def _intent(seen: Signals) -> OfflineOpinion:
     context = _answers(seen) if seen.on_context is None else _reaches(seen.on_context, 0.2)
-    parts = [
-        ("covers the question", 3.0, _answers(seen)),
-        ("context", 1.0, context),
-        ("length", 1.0, _length(seen, 20)),
-    ]
-    return _weigh(parts)
+    return _weigh(
+        [("covers the question", 3, _answers(seen)), ("context", 1, context), ("length", 1, _length(seen, 20))]
+    )
 
 
 def _adherence(seen: Signals) -> OfflineOpinion:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from howsure.judges.offline.dates import DateFit, compare_dates, find_dates
-from howsure.judges.offline.lexicon import Words, word_list
+from howsure.judges.offline.lexicon import Words, phrase, word_list
 from howsure.judges.offline.matches import (
     Match,
     MatchKind,
@@ -148,16 +148,14 @@ _THING_MATCHERS = tuple(
     match_shorter_thing if each is match_shorter else each for each in _MATCHERS if each is not match_name
 )
 _ASKS_WHO = frozenset({"who", "whose", "whom"})
-_BRACKETS = re.compile(r"\s*\(([^()]*)\)\s*")
+_BRACKETS = re.compile(r"\s{0,50}\(([^()]*)\)\s*")
 _TURNED_NAME = re.compile(r"\A\s*([^\W\d]+), ([^\W\d]+(?: [^\W\d]+)?)\s*\Z")
-_ALSO = re.compile(
-    r"\s*(?:\ba\.?k\.?a\.?|\b(?:also|better|formerly) (?:known|called) as|\bor)\s+|\s+/\s+", re.IGNORECASE
-)
-_DESCRIBED = re.compile(r"\A.*?\b([a-z][a-z-]+) ([A-Z][\w.'’-]*(?: (?:de|da|di|van|von|the|of|[A-Z][\w.'’-]*))*)\Z")
+_ALSO = phrase("also_called")
+_DESCRIBED = re.compile(r".*?\b([a-z][a-z-]{1,40}) ([A-Z][\w.'’-]*(?: (?:de|da|di|van|von|the|of|[A-Z][\w.'’-]*))*)\Z")
 """`Spanish explorer Hernando de Soto`; not `the king of Spain`, nor `Alice paid Bob`."""
 _OF = re.compile(r"\A(?:the )?([\w ]+) of (?:the )?([\w .]+)\Z", re.IGNORECASE)
 _COMMA = re.compile(r",\s+(?:and\s+)?")
-_TITLE_PART = re.compile(r":\s+|\s+[\u2013\u2014-]\s+")
+_TITLE_PART = re.compile(r":\s+|\s{1,50}[\u2013\u2014-]\s+")
 
 
 def best_match(references: Sequence[str], short: ShortAnswer) -> Match:

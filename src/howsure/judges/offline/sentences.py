@@ -10,15 +10,11 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from howsure.judges.offline.lexicon import Words, aliases, postal_states, word_list, word_set
+from howsure.judges.offline.lexicon import Words, aliases, phrase, postal_states, word_list, word_set
 from howsure.judges.offline.word_forms import LONG_WORD, same_word
 from howsure.judges.offline.words import is_number, join_words, tokens
 
-_ABBREVIATED = (
-    r"(?<!\b[A-Za-z]\.)(?<!\b(?:Dr|Mr|Ms|St|vs|No|Jr|Sr|Mt|ca)\.)(?<!\b(?:Mrs|Inc|Gen|Col|Art|Abs|e\.g|i\.e)\.)"
-)
-_SENTENCE_END = re.compile(r"(?<=[.!?])" + _ABBREVIATED + r"[\"'”’)]*\s+(?=[\"'“‘(*]*[A-Z0-9ÄÖÜ])|\s*\n+\s*|;\s+")
-
+_SENTENCE_END = phrase("sentence_end")
 _NUMBERED_NOUNS = word_set("season episode chapter book volume grade act scene verse amendment round")
 # Without its capitals it is a pronoun, unless it is the whole text.
 _US = re.compile(r"\bUS\b")
@@ -118,17 +114,8 @@ _COPULAS = frozenset(
 _CONTRACTED = frozenset({"isnt", "wasnt", "arent", "werent"})
 _OR_SO = word_set("more less so fewer older younger later earlier above below higher greater over")
 _PAIRS = {("rather", "than"), ("instead", "of"), ("other", "than"), ("as", "opposed"), ("far", "from")}
-_REFUSAL = re.compile(
-    r"\b(?:i|we)\s+(?:do not|don['’]?t|cannot|can['’]?t|can not|could not|couldn['’]?t|am unable|are unable|"
-    r"am not able|am not sure|am not certain|have no|won['’]?t|will not)\b|"
-    r"\bi['’]m\s+(?:not sure|unable|not able|sorry)\b|"
-    r"\b(?:unable|impossible) to (?:say|tell|determine|answer|provide)\b|\bas an ai\b|\bi apologi[sz]e\b|"
-    r"\b(?:no|not enough|insufficient) (?:information|data|answer)\b|"
-    r"\b(?:it is|it['’]s) (?:unclear|unknown|not known)\b|"
-    r"\bthere is no (?:one|single|definitive|clear) answer\b",
-    re.IGNORECASE,
-)
-_TAKEN_BACK = re.compile(r"\b(?:no,? wait|actually,? no|scratch that|correction:|i mean,)[:,]?", re.IGNORECASE)
+_REFUSAL = phrase("refusal")
+_TAKEN_BACK = phrase("taken_back")
 
 
 def is_negated(words: Sequence[str], start: int, end: int) -> bool:

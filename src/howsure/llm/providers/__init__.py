@@ -9,10 +9,13 @@ from howsure.llm.base import HttpProvider, ProviderAddress
 from howsure.llm.providers.anthropic import AnthropicProvider
 from howsure.llm.providers.google import GoogleProvider
 from howsure.llm.providers.ollama import OllamaProvider
-from howsure.llm.providers.openai import AzureProvider, MistralProvider, OpenAiProvider
+from howsure.llm.providers.openai import AzureProvider, OpenAiProvider
 
 OPENAI = ProviderAddress(
     url="https://api.openai.com/v1", url_variables=("OPENAI_BASE_URL",), key_variables=("OPENAI_API_KEY",)
+)
+MISTRAL = ProviderAddress(
+    url="https://api.mistral.ai/v1", url_variables=("MISTRAL_BASE_URL",), key_variables=("MISTRAL_API_KEY",)
 )
 VLLM = ProviderAddress(
     url="http://127.0.0.1:8000/v1",
@@ -29,7 +32,7 @@ BUILTIN_PROVIDERS: tuple[HttpProvider, ...] = (
     AnthropicProvider(),
     GoogleProvider(),
     AzureProvider(),
-    MistralProvider(),
+    OpenAiProvider("mistral", MISTRAL, seed_field="random_seed", takes_logprobs=False),
     OllamaProvider(),
     OpenAiProvider("vllm", VLLM),
     OpenAiProvider("openai-compatible", COMPATIBLE),

@@ -1,5 +1,5 @@
-"""OpenAI's chat completions, which vLLM, llama.cpp, gateways and many others understand too; and the two providers that
-differ from it in a few names: Azure OpenAI and Mistral."""
+"""OpenAI's chat completions, which vLLM, llama.cpp, gateways and many others understand too, some with other names for
+a few fields; and Azure OpenAI, which differs in address and key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from howsure.llm.base import ModelReply, ModelRequest, ModelSpec, ProviderAddress, UnreadableReply
 from howsure.llm.messages import UNREAD_ARGUMENTS, CallSettings, ChatMessage, FinishReason, ToolTurn, decode_arguments
@@ -69,19 +68,16 @@ class OpenAiChoice(Struct):
     logprobs: OpenAiLogprobs | None = None
 
 
-class OpenAiPromptDetails(Struct):
+class OpenAiTokenDetails(Struct):
     cached_tokens: int | None = None
-
-
-class OpenAiCompletionDetails(Struct):
     reasoning_tokens: int | None = None
 
 
 class OpenAiUsage(Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    prompt_tokens_details: OpenAiPromptDetails | None = None
-    completion_tokens_details: OpenAiCompletionDetails | None = None
+    prompt_tokens_details: OpenAiTokenDetails | None = None
+    completion_tokens_details: OpenAiTokenDetails | None = None
 
 
 class OpenAiReply(Struct):
@@ -96,10 +92,20 @@ _REPLY = msgspec.json.Decoder(OpenAiReply)
 class OpenAiProvider:
     """`openai:model`, or a server that resembles it. Only OpenAI itself calls the limit `max_completion_tokens`."""
 
-    def __init__(self, name: str, address: ProviderAddress, limit_field: str = "max_tokens") -> None:
+    def __init__(
+        self,
+        name: str,
+        address: ProviderAddress,
+        *,
+        limit_field: str = "max_tokens",
+        seed_field: str = "seed",
+        takes_logprobs: bool = True,
+    ) -> None:
         self.name = name
         self.address = address
         self._limit_field = limit_field
+        self._seed_field = seed_field
+        self._takes_logprobs = takes_logprobs
 
     def url(self, spec: ModelSpec) -> str:
         return f"{spec.base_url}/chat/completions"
@@ -108,9 +114,26 @@ class OpenAiProvider:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def body(self, spec: ModelSpec, request: ModelRequest, settings: CallSettings) -> bytes:
-        body = chat_fields(request, settings, limit_field=self._limit_field)
-        body["model"] = spec.model
+        body: dict[str, Any] = {"messages": write_messages(prompt_messages(request, settings), _message, _tool_turn)}
+        if settings != NO_SETTINGS:
+            body |= without_none(
+                temperature=settings.temperature,
+                top_p=settings.top_p,
+                reasoning_effort=settings.effort,
+                stop=settings.stop or None,
+                **{self._limit_field: settings.max_tokens, self._seed_field: settings.seed},
+            )
+        if settings.logprobs is not None and self._takes_logprobs:
+            body |= {"logprobs": True, "top_logprobs": settings.logprobs}
+        if (schema := enforced_schema(request, settings)) is not None:
+            body["response_format"] = _response_format(schema)
+        if request.tools:
+            body["tools"] = function_tools(request, {"type": "object", "properties": {}})
+        body |= self._model_field(spec)
         return msgspec.json.encode(body | settings.extra if settings.extra else body)
+
+    def _model_field(self, spec: ModelSpec) -> dict[str, str]:
+        return {"model": spec.model}
 
     def read_reply(self, body: bytes) -> ModelReply:
         reply = _REPLY.decode(body)
@@ -143,7 +166,7 @@ class AzureProvider(OpenAiProvider):
             version_variables=("AZURE_OPENAI_API_VERSION", "OPENAI_API_VERSION"),
             version=AZURE_VERSION,
         )
-        super().__init__("azure", address)
+        super().__init__("azure", address, limit_field="max_completion_tokens")
 
     def url(self, spec: ModelSpec) -> str:
         deployment = quote(spec.model, safe="")
@@ -152,48 +175,8 @@ class AzureProvider(OpenAiProvider):
     def headers(self, spec: ModelSpec, key: str) -> dict[str, str]:
         return {"api-key": key} if key else {}
 
-    def body(self, spec: ModelSpec, request: ModelRequest, settings: CallSettings) -> bytes:
-        body = chat_fields(request, settings, limit_field="max_completion_tokens")
-        return msgspec.json.encode(body | settings.extra)
-
-
-class MistralProvider(OpenAiProvider):
-    """`mistral:model`: no log-probabilities, and another name for the seed."""
-
-    def __init__(self) -> None:
-        address = ProviderAddress(
-            url="https://api.mistral.ai/v1",
-            url_variables=("MISTRAL_BASE_URL",),
-            key_variables=("MISTRAL_API_KEY",),
-        )
-        super().__init__("mistral", address)
-
-    def body(self, spec: ModelSpec, request: ModelRequest, settings: CallSettings) -> bytes:
-        known = settings if settings.logprobs is None else replace(settings, logprobs=None)
-        body = chat_fields(request, known, limit_field="max_tokens", seed_field="random_seed")
-        return msgspec.json.encode(body | {"model": spec.model} | settings.extra)
-
-
-def chat_fields(
-    request: ModelRequest, settings: CallSettings, *, limit_field: str, seed_field: str = "seed"
-) -> dict[str, Any]:
-    """The body without the model's name."""
-    body: dict[str, Any] = {"messages": write_messages(prompt_messages(request, settings), _message, _tool_turn)}
-    if settings != NO_SETTINGS:
-        body |= without_none(
-            temperature=settings.temperature,
-            top_p=settings.top_p,
-            reasoning_effort=settings.effort,
-            stop=settings.stop or None,
-            **{limit_field: settings.max_tokens, seed_field: settings.seed},
-        )
-    if settings.logprobs is not None:
-        body |= {"logprobs": True, "top_logprobs": settings.logprobs}
-    if (schema := enforced_schema(request, settings)) is not None:
-        body["response_format"] = _response_format(schema)
-    if request.tools:
-        body["tools"] = function_tools(request, {"type": "object", "properties": {}})
-    return body
+    def _model_field(self, spec: ModelSpec) -> dict[str, str]:
+        return {}
 
 
 def _message(message: ChatMessage) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from msgspec.structs import replace
 from howsure.dialects.golden import GoldenDialect
 from howsure.dialects.simulation import SimulationDialect
 from howsure.errors import DatasetInvalid
+from howsure.graders.measures import NAMES as MEASURES
+from howsure.model.adk_criteria import RESPONSE_MATCH, TRAJECTORY
 from howsure.model.case import Case, World, user_turns
 from howsure.model.result import Result
 from howsure.model.run import Run
@@ -24,31 +26,16 @@ from howsure.model.transcript import AgentStep, ToolCall
 from howsure.reports.artifacts.files import check_world, mean, start_time, write_json
 from howsure.reports.atomic_files import atomic_text
 from howsure.reports.case_facts import conversation
-from howsure.reports.csv_file import escape_formula
 from howsure.reports.document import Block, Fence, Heading, Paragraph, Table, markdown
 from howsure.reports.figures import format_number, iso_utc
 from howsure.reports.grades import case_grades, grade_status, grade_value
 from howsure.reports.safe_text import one_line
+from howsure.reports.tables import escape_formula
 
-BY_PROGRAM = frozenset(
-    (
-        "tool_usage_accuracy",
-        "trajectory_accuracy",
-        "state_management_fidelity",
-        "agent_routing",
-        "token_usage",
-        "latency_metrics",
-        "cache_efficiency",
-        "thinking_metrics",
-        "tool_utilization",
-        "tool_success_rate",
-        "grounding_utilization",
-        "context_saturation",
-        "agent_handoffs",
-        "output_density",
-        "sandbox_usage",
-    )
-)
+BY_PROGRAM = frozenset((
+    "tool_usage_accuracy", "trajectory_accuracy", "state_management_fidelity", "agent_routing", *MEASURES,
+    TRAJECTORY, RESPONSE_MATCH,
+))  # fmt: skip
 ADK = "adk_score."
 INPUT_LENGTH = 500
 ANSWER_LENGTH, EXPLANATION_LENGTH, SHOWN_TOOLS = 500, 300, 10
@@ -141,7 +128,7 @@ def eval_summary(summary: Summary, questions: Iterable[QuestionSummary]) -> dict
                     "score_range": {
                         "min": grader.scale.low,
                         "max": grader.scale.high,
-                        "description": f"{grader.scale}",
+                        "description": str(grader.scale),
                     },
                 }
                 for grader in judged

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup
@@ -16,11 +16,22 @@ from msgspec import Struct, json
 from howsure.model.case import opening
 from howsure.model.result import Result
 from howsure.model.score import Direction, Grade, Score
-from howsure.model.transcript import Message, ToolCall
+from howsure.model.transcript import Message, Role, ToolCall, Usage
+from howsure.policies.verdicts import deciding_grades
 from howsure.reports.case_facts import conversation, expectation_texts, given_facts, simulation_facts
-from howsure.reports.figures import format_number, format_on_scale, grade_mark, pass_mark_text
+from howsure.reports.figures import (
+    format_dollars,
+    format_number,
+    format_on_scale,
+    grade_mark,
+    pass_mark_text,
+    pluralize,
+)
 from howsure.reports.grades import case_grades, grade_status, part_grades
+from howsure.reports.headlines import grader_name, headline, sentences
+from howsure.reports.markdown import read_markdown
 from howsure.reports.safe_text import make_inert, one_line
+from howsure.traces.usage import total_tokens
 
 ENCODER = json.Encoder(decimal_format="number")
 SIGNS = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
@@ -50,13 +61,14 @@ MAX_TAGS = 12
 
 
 class FailureCause(Struct, frozen=True):
-    """Why a result did not pass: the grader or the kind of failure, the criterion or message, how severe it is, and
-    whether it failed or errored."""
+    """Why a result did not pass: the grader or the kind of failure, the criterion or message, how severe it is,
+    whether it failed or errored, and whether the verdict rests on it."""
 
     grader: str
     text: str
     severity: str
     mark: str
+    decides: bool = True
 
 
 class CaseEntry(Struct, frozen=True, kw_only=True, array_like=True):
@@ -72,7 +84,7 @@ class CaseEntry(Struct, frozen=True, kw_only=True, array_like=True):
     why: str
     failing: tuple[str, ...]
     tags: tuple[str, ...]
-    seconds: float
+    seconds: float | None
     wrong: tuple[int, ...] = ()
     change: str = ""
 
@@ -85,13 +97,30 @@ def case_entry(result: Result, place: int = 0, causes: tuple[int, ...] = (), cha
         repeat=result.repeat,
         verdict=result.verdict.value,
         asked=one_line(result.case.name or opening(result.case.input), QUESTION_LENGTH),
-        why=one_line("; ".join(result.reasons), REASON_LENGTH),
+        why=headline(result, REASON_LENGTH),
         failing=tuple(dict.fromkeys(cause.grader for cause in failure_causes(result))),
         tags=tags_and_labels(result),
-        seconds=round(result.duration_ms / 1000, 3),
+        seconds=answer_seconds(result),
         wrong=causes,
         change=change,
     )
+
+
+def answer_seconds(result: Result) -> float | None:
+    """How long the agent took, not how long its recording was replayed; None: unknown."""
+    known = result.transcript.agent_ms if result.transcript else None
+    return None if known is None else round(known / 1000, 3)
+
+
+def answer_measures(result: Result) -> list[str]:
+    """`1.61 s`, `812 tokens`, `$0.0021`: what the answer took, as far as it is known."""
+    usage = (result.transcript.usage if result.transcript else None) or Usage()
+    seconds, tokens = answer_seconds(result), total_tokens(usage)
+    return [
+        *([] if seconds is None else [f"{format_number(seconds)} s"]),
+        *([] if tokens is None else [pluralize(tokens, "token")]),
+        *([] if usage.cost_usd is None else [format_dollars(usage.cost_usd)]),
+    ]
 
 
 def tags_and_labels(result: Result) -> tuple[str, ...]:
@@ -104,22 +133,19 @@ def failure_causes(result: Result) -> list[FailureCause]:
     """Every failed or errored criterion and rule, the graders that have none, and every failure."""
     bad = [grade for grade in result.grades if grade_mark(grade).word in ("failed", "errored")]
     with_parts = {grade.name for grade in bad if grade.part}
-    causes = [_grade_cause(grade) for grade in bad if grade.part or grade.name not in with_parts]
+    deciding = {id(grade) for grade in deciding_grades(result)} if bad else set()
+    causes = []
+    for grade in bad:
+        part = grade.part
+        if part or grade.name not in with_parts:
+            severity = part.severity.value if part and part.severity else ""
+            text = one_line(part.text, REASON_LENGTH) if part else ""
+            name, word = one_line(grade.name, ID_LENGTH), grade_mark(grade).word
+            causes.append(FailureCause(name, text, severity, word, id(grade) in deciding))
     for failure in result.failures:
         kind, message = one_line(failure.kind, ID_LENGTH), one_line(failure.message, REASON_LENGTH)
         causes.append(FailureCause(kind, message, "", "errored"))
     return causes
-
-
-def _grade_cause(grade: Grade) -> FailureCause:
-    part = grade.part
-    severity = part.severity.value if part and part.severity else ""
-    return FailureCause(
-        one_line(grade.name, ID_LENGTH),
-        one_line(part.text, REASON_LENGTH) if part else "",
-        severity,
-        grade_mark(grade).word,
-    )
 
 
 MAX_TEXT = 20_000
@@ -128,35 +154,54 @@ MAX_BLOCK_BYTES = 1_000_000
 SHOWN_ENDS = 30
 NOTHING_KEPT: dict[str, Any] = {"left_out": True}
 """Stands for a case whose grades alone are too large for the page."""
+WORST_GRADE_FIRST = ("failed", "errored", "no judge", "", "passed", "measured", "not applicable")
 NO_GRADE: dict[str, Any] = {"mark": "", "status": "", "reason": "", "judge": "", "needed": "", "evidence": []}
 
 
-def case_block_bytes(result: Result) -> bytes:
-    """The block as JSON, cut until it fits."""
-    whole = ENCODER.encode(case_block(result))
+def case_block_bytes(result: Result, *, rendered: bool = True) -> bytes:
+    """The block as JSON, with what is Markdown also as a tree, cut until it fits."""
+    block = case_block(result)
+    for each in (*block["talk"], *block["expected"]) if rendered else ():
+        if (tree := read_markdown(each["text"])) is not None:
+            each["tree"] = tree
+    whole = ENCODER.encode(block)
     if len(whole) <= MAX_BLOCK_BYTES:
         return whole
     shorter = ENCODER.encode(case_block(result, SHORT_TEXT, SHOWN_ENDS))
     return shorter if len(shorter) <= MAX_BLOCK_BYTES else ENCODER.encode(NOTHING_KEPT)
 
 
-def case_block(result: Result, longest: int = MAX_TEXT, ends: int = 0) -> dict[str, Any]:
-    """`longest`: characters of any one text; `ends`: how many messages of the beginning and of the end (0: all)."""
-    cut = TextCutter(longest)
-    warned = [(make_inert(each.kind), each.message) for each in result.failures]
-    warned += [(f"flag {each.kind}", each.text) for each in result.flags]
+def final_answer(block: Mapping[str, Any]) -> Any | None:
+    """The message of a block that is the agent's last; None where the agent said nothing."""
+    said = [each for each in block["talk"] if each["role"] == Role.ASSISTANT.value and each["text"]]
+    return said[-1] if said else None
+
+
+def case_block(result: Result, longest: int = MAX_TEXT, ends: int = 0, answer: int = MAX_TEXT) -> dict[str, Any]:
+    """`longest`: characters of any one text; `answer`: of the final answer; `ends`: how many messages of the beginning
+    and of the end (0: all)."""
+    messages, cut = conversation(result), TextCutter(longest)
+    talk = _conversation_block(messages, cut, ends)
+    # Counted from the end: what is left out lies between the ends.
+    said = [
+        place - len(messages) for place, each in enumerate(messages) if each.role is Role.ASSISTANT and each.content
+    ]
+    if said and (-said[-1] <= ends or not 0 < 2 * ends < len(messages)):
+        talk[said[-1]]["text"] = TextCutter(answer)(messages[said[-1]].content)
+    warned = [(make_inert(grader_name(each.kind)), each.message) for each in result.failures]
+    warned += [(make_inert(grader_name(each.kind)), each.text) for each in result.flags]
     state = result.transcript.state if result.transcript else None
     return {
-        "reasons": [cut(reason) for reason in result.reasons],
+        "reasons": [cut(sentence) for sentence in sentences(result)],
         "failures": [{"kind": kind, "message": cut(message)} for kind, message in warned],
         "tags": list(tags_and_labels(result)),
         "given": _titled([*given_facts(result), *simulation_facts(result)], cut),
-        "talk": _conversation_block(conversation(result), cut, ends),
+        "talk": talk,
         "silent": result.transcript is None,
         "state": cut.json(state) if state is not None else "",
         "expected": _titled(expectation_texts(result.case, result.grades), cut),
-        "grades": [*_case_grades(result, cut)],
-        "seconds": format_number(result.duration_ms / 1000),
+        "grades": sorted(_case_grades(result, cut), key=_badness),
+        "measured": " · ".join(answer_measures(result)),
     }
 
 
@@ -167,10 +212,12 @@ class TextCutter:
         self._longest = longest
 
     def __call__(self, text: str) -> str:
-        shown = make_inert(text)
+        # Of a text that is much too long, only the beginning is looked at.
+        beyond = max(len(text) - 2 * self._longest, 0)
+        shown = make_inert(text[: len(text) - beyond])
         if len(shown) <= self._longest:
             return shown
-        left = len(shown) - self._longest
+        left = len(shown) + beyond - self._longest
         return f"{shown[: self._longest]}\n… cut here: {left:,} more characters are in the run itself"
 
     def json(self, value: Any) -> str:
@@ -193,13 +240,8 @@ def _conversation_block(messages: tuple[Message, ...], cut: TextCutter, ends: in
 
 
 def _message(message: Message, cut: TextCutter) -> dict[str, Any]:
-    calls = [_call(call, cut) for call in message.tool_calls]
-    return {
-        "role": message.role.value,
-        "agent": make_inert(message.agent),
-        "text": cut(message.content),
-        "calls": calls,
-    }
+    shown = {"role": message.role.value, "agent": make_inert(message.agent), "text": cut(message.content)}
+    return {**shown, "calls": [_call(call, cut) for call in message.tool_calls]}
 
 
 def _call(call: ToolCall, cut: TextCutter) -> dict[str, Any]:
@@ -220,19 +262,28 @@ def _brief(value: Any) -> str:
 
 
 def _case_grades(result: Result, cut: TextCutter) -> Iterator[dict[str, Any]]:
-    """Each grade of the case with its parts; then, under the grader's name, parts whose grader gave no such grade."""
+    """Each grade of the case with its parts; also, under the grader's name, parts whose grader gave no such grade."""
+    deciding = {id(grade) for grade in deciding_grades(result)}
     wholes: list[tuple[str, Grade | None]] = [(grade.name, grade) for grade in case_grades(result.grades)]
     known = {name for name, _ in wholes}
     wholes += [(name, None) for name in dict.fromkeys(grade.name for grade in result.grades) if name not in known]
     for name, grade in wholes:
+        parts = part_grades(result.grades, name)
         details = {key: value for key, value in grade.details.items() if key != "criteria"} if grade else {}
         yield {
             **(_graded(grade, cut) if grade else NO_GRADE),
             "value": format_on_scale(grade.value, grade.scale) if isinstance(grade, Score) else "",
-            "name": make_inert(name),
+            "name": make_inert(grader_name(name)),
             "details": cut.json(details) if details else "",
-            "parts": [_part(part, cut) for part in part_grades(result.grades, name)],
+            "decides": any(id(each) in deciding for each in (grade, *parts)),
+            "parts": sorted((_part(part, cut) for part in parts), key=_badness),
         }
+
+
+def _badness(shown: Mapping[str, Any]) -> tuple[bool, int]:
+    """Those that decide the verdict come first, and among them what failed."""
+    marks = [shown["mark"], *(part["mark"] for part in shown.get("parts", ()))]
+    return not shown.get("decides"), min(map(WORST_GRADE_FIRST.index, marks))
 
 
 def _part(grade: Grade, cut: TextCutter) -> dict[str, Any]:

@@ -7,28 +7,20 @@ from collections.abc import Sequence
 from urllib.parse import urlencode
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from howsure.model.comparison import CaseFlip, Comparison, Conclusion, Difference, PairComparison
-from howsure.reports.comparisons import (
-    QUIET,
-    RATE_KINDS,
-    change_line,
-    comparison_sentence,
-    difference_cells,
-    difference_title,
-    flip_id,
-    flips_by_direction,
-    setup_warnings,
-    side_name,
-    tries_text,
-    unpaired_text,
-)
+from howsure.model.comparison import CaseFlip, Comparison, Conclusion, Difference, DifferenceKind, PairComparison
+from howsure.reports import comparisons
+from howsure.reports.comparisons import side_name, tries_text
 from howsure.reports.figures import pluralize
+from howsure.reports.headlines import grader_name
+from howsure.reports.safe_text import one_line
 
 SHOWN_FLIPS = 100
 SHOWN_DIFFERENCES = 40
 SHOWN_CHANGES = 20
 SHOWN_FLAKY = 20
+CAUSES_LENGTH = 200
 AXES = (0.1, 0.25, 0.5, 1.0)
 """How far an axis may reach on both sides of zero, as a share of the scale: round numbers, whatever the data."""
 CONCLUSION_CLASSES = {
@@ -109,19 +101,19 @@ def baseline_comparisons(comparison: Comparison | None) -> list[BaselineComparis
 def _against(comparison: Comparison, compared: PairComparison) -> BaselineComparison:
     # The pass rate; then what could be compared, clear conclusions before others where there are too many.
     known = [each for each in compared.differences if each.n]
-    chosen = sorted(known, key=lambda each: each.conclusion in QUIET)[:SHOWN_DIFFERENCES]
+    chosen = sorted(known, key=lambda each: each.conclusion in comparisons.QUIET)[:SHOWN_DIFFERENCES]
     shown = [compared.verdict, *sorted(chosen, key=known.index)]
     half, left = axis_half_width(shown), 1 + len(compared.differences) - len(shown)
-    (_, worse), (_, better) = flips_by_direction(compared)
+    (_, worse), (_, better) = comparisons.flips_by_direction(compared)
     return BaselineComparison(
         first=compared.first.name,
         second=compared.second.name,
-        sentence=comparison_sentence(compared, comparison.unit),
-        looks=CONCLUSION_CLASSES[compared.verdict.conclusion],
+        sentence=comparisons.comparison_sentence(compared, comparison.unit),
+        looks=CONCLUSION_CLASSES[comparisons.headline_conclusion(compared)],
         flags=_flags(compared),
         axis=f"{100 * half:.0f}",
         apart=[_difference_row(each, half) for each in shown],
-        apart_left_out=pluralize(left, "more difference") if left else "",
+        apart_left_out=_left_out(left),
         worse=[_flipped_case(flip, compared) for flip in worse[:SHOWN_FLIPS]],
         better=[_flipped_case(flip, compared) for flip in better[:SHOWN_FLIPS]],
         worse_count=len(worse),
@@ -134,6 +126,12 @@ def _against(comparison: Comparison, compared: PairComparison) -> BaselineCompar
     )
 
 
+def _left_out(count: int) -> str:
+    """`1 more difference, which could not be compared or tells nothing sure`; empty where nothing is left out."""
+    verb = "tells" if count == 1 else "tell"
+    return f"{pluralize(count, 'more difference')}, which could not be compared or {verb} nothing sure" if count else ""
+
+
 def axis_half_width(differences: Sequence[Difference]) -> float:
     """The shortest axis that holds every interval."""
     ends = [abs(end) for each in differences for end in _shares(each) or ()]
@@ -143,7 +141,8 @@ def axis_half_width(differences: Sequence[Difference]) -> float:
 def _shares(difference: Difference) -> tuple[float, float, float] | None:
     """Low end, difference and high end as shares of the scale; an open scale has none."""
     scale, known = difference.scale, difference.difference
-    span = 1.0 if difference.kind in RATE_KINDS else (scale.high - scale.low if scale.high is not None else 0.0)
+    span = scale.high - scale.low if scale.high is not None else 0.0
+    span = 1.0 if difference.kind in comparisons.RATE_KINDS else span
     if known is None or difference.interval is None or not span:
         return None
     return difference.interval[0] / span, known / span, difference.interval[1] / span
@@ -158,10 +157,17 @@ def interval_strip(difference: Difference, half: float) -> IntervalStrip | None:
     return IntervalStrip(low=low, width=round(max(high - low, 0.5), 2), tick=middle, told=label)
 
 
+def _title(difference: Difference) -> str:
+    is_grader = difference.kind is DifferenceKind.GRADER
+    return comparisons.difference_title(
+        replace(difference, name=grader_name(difference.name)) if is_grader else difference
+    )
+
+
 def _difference_row(difference: Difference, half: float) -> DifferenceRow:
-    _, first, second, apart, likely, _, word = difference_cells(difference)
+    _, first, second, apart, likely, _, word = comparisons.difference_cells(difference)
     return DifferenceRow(
-        title=difference_title(difference),
+        title=_title(difference),
         n=difference.n,
         first=first,
         second=second,
@@ -176,25 +182,25 @@ def _difference_row(difference: Difference, half: float) -> DifferenceRow:
 def _flipped_case(flip: CaseFlip, compared: PairComparison) -> FlippedCase:
     case = flip.other_id or flip.case_id
     return FlippedCase(
-        id=flip_id(flip),
+        id=comparisons.flip_id(flip),
         link="#" + urlencode({"case": case, "by": compared.second.candidate}),
         was=tries_text(flip.first),
         now=tries_text(flip.second),
-        graders=", ".join(flip.graders),
+        graders=one_line(comparisons.flip_causes(flip), CAUSES_LENGTH),
     )
 
 
 def _flags(compared: PairComparison) -> list[tuple[str, list[str]]]:
     flags = []
-    for warning, each in zip(setup_warnings(compared), compared.flags, strict=True):
-        shown = [change_line(change) for change in each.changes[:SHOWN_CHANGES]]
+    for warning, each in zip(comparisons.setup_warnings(compared), compared.flags, strict=True):
+        shown = [comparisons.change_line(change) for change in each.changes[:SHOWN_CHANGES]]
         left = len(each.changes) + each.changes_left_out - len(shown)
         flags.append((warning, [*shown, *([f"and {left:,} more"] if left else [])]))
     return flags
 
 
 def _notes(comparison: Comparison, compared: PairComparison) -> list[str]:
-    left = unpaired_text(compared.verdict.pairing, comparison.unit)
+    left = comparisons.unpaired_text(compared.verdict.pairing, comparison.unit)
     questions = pluralize(len(compared.differences), "question")
     holm = f"All but the pass rate allow for {questions} asked of the same data (Holm)" if compared.differences else ""
     clusters = f"Cases with the same {comparison.cluster} count as one cluster" if comparison.cluster else ""

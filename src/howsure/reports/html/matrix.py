@@ -3,24 +3,24 @@ the worst cases, as many as fit on a page."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from os.path import commonprefix
 
-from msgspec import Struct
+from msgspec import Struct, UnsetType
 
 from howsure.model.result import Result
-from howsure.model.score import Grade, Part
-from howsure.reports.figures import Rate, grade_mark, pass_rate_of
+from howsure.model.score import Grade, Interval, Part
+from howsure.policies.verdicts import deciding_grades
+from howsure.reports.figures import Rate, grade_mark
 from howsure.reports.html.case_data import ID_LENGTH, REASON_LENGTH, CaseEntry
-from howsure.reports.safe_text import one_line
+from howsure.reports.safe_text import MADE_ID, one_line
 
 COLUMNS = 30
 LABEL = 15
-UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 CHECKS = 24
 WORST = ("failed", "errored", "no judge", "passed", "measured", "not applicable")
+NO_INTERVALS: Mapping[str, Interval] = {}
 DECIDES = ("passed", "failed", "errored")
 
 
@@ -34,16 +34,19 @@ class MatrixCheck(Struct, frozen=True):
 
 
 class CheckTally(Struct):
-    """How a check ended over the whole run. `shared`: other cases than `case` have it too."""
+    """How a check ended over the whole run. `shared`: other cases than `case` have it too; `decides`: a verdict rests
+    on its grader."""
 
     case: str
     passed: int = 0
     failed: int = 0
     errored: int = 0
     shared: bool = False
+    decides: bool = False
 
-    def count(self, word: str, case: str) -> None:
+    def count(self, word: str, case: str, decides: bool) -> None:
         self.shared = self.shared or case != self.case
+        self.decides = self.decides or decides
         if word in DECIDES:
             setattr(self, word, getattr(self, word) + 1)
 
@@ -61,6 +64,7 @@ class MatrixRow(Struct, frozen=True, kw_only=True):
     check: MatrixCheck
     rate: Rate
     errored: int
+    decides: bool
     words: tuple[str, ...]
 
 
@@ -73,8 +77,9 @@ class Matrix:
 
     def add(self, result: Result, entry: CaseEntry, rank: int) -> None:
         words = check_outcomes(result.grades)
+        deciding = {_short_name(grade.name, ID_LENGTH) for grade in deciding_grades(result)}
         for check, word in words.items():
-            self._tallies.setdefault(check, CheckTally(entry.id)).count(word, entry.id)
+            self._tallies.setdefault(check, CheckTally(entry.id)).count(word, entry.id, check.grader in deciding)
         columns = self._columns.setdefault(rank, [])
         if len(columns) < COLUMNS:
             columns.append(MatrixColumn(entry, words))
@@ -83,9 +88,9 @@ class Matrix:
         """The worst first. A passed one is there only where it shows how a check that failed elsewhere holds."""
         return [column for rank in sorted(self._columns) for column in self._columns[rank]][:COLUMNS]
 
-    def lines(self) -> list[MatrixRow]:
-        """Each grader, whether or not it decides anything, before its criteria and rules; what failed most comes
-        first."""
+    def lines(self, intervals: Mapping[str, Interval | UnsetType] = NO_INTERVALS) -> list[MatrixRow]:
+        """Each grader before its criteria and rules; those that decide come first, and among them what failed most.
+        `intervals`: those of graders that are known to be wider than their counts allow."""
         columns = self.columns()
         chosen = sorted(self._shared(), key=self._worst_first)[:CHECKS]
         rows = []
@@ -94,7 +99,9 @@ class Matrix:
             for check in (MatrixCheck(grader), *own):
                 tally = self._tallies[check]
                 words = tuple(column.words.get(check, "") for column in columns)
-                rows.append(MatrixRow(check=check, rate=pass_rate_of(tally), errored=tally.errored, words=words))
+                clustered = None if check.text else intervals.get(grader) or None
+                rate, errored = Rate(tally.passed, tally.passed + tally.failed, 0, clustered), tally.errored
+                rows.append(MatrixRow(check=check, rate=rate, errored=errored, decides=tally.decides, words=words))
         return rows
 
     @property
@@ -110,9 +117,9 @@ class Matrix:
             if tally.passed + tally.failed + tally.errored and (not check.text or tally.shared)
         ]
 
-    def _worst_first(self, check: MatrixCheck) -> tuple[int, int, str, str]:
+    def _worst_first(self, check: MatrixCheck) -> tuple[bool, int, int, str, str]:
         tally = self._tallies[check]
-        return -tally.failed, -tally.errored, check.grader, check.text
+        return not tally.decides, -tally.failed, -tally.errored, check.grader, check.text
 
 
 @lru_cache(maxsize=4096)
@@ -149,7 +156,7 @@ def _part_check(grader: str, part: Part) -> MatrixCheck:
 def column_labels(entries: Sequence[CaseEntry]) -> list[str]:
     """Short names that tell the columns apart: the ids of the cases, or their names where the ids are made by a
     machine; where they are too long, without the beginning that all share."""
-    names = [entry.asked if UUID.fullmatch(entry.id) and entry.asked else entry.id for entry in entries]
+    names = [entry.asked if MADE_ID.fullmatch(entry.id) and entry.asked else entry.id for entry in entries]
     long = len(set(names)) > 1 and any(len(name) > LABEL for name in names)
     shared = commonprefix(names) if long else ""  # noqa: RUF071 - ids are no paths: letter by letter is meant
     start = max(shared.rfind(sign) + 1 for sign in "/:.-_ ")

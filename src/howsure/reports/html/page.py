@@ -1,146 +1,200 @@
 """The page put together: templates for what a person reads first, then the index of the cases, the program, and the
-cases themselves, worst first, until the file is as large as it may be. The page says what was left out."""
+cases themselves, worst first, until the file is as large as it may be. The page says what was left out. Results are
+collected in one pass: their entries and blocks go to a temporary file; in memory stay their offsets, how often each
+cause occurs, and the matrix."""
 
 from __future__ import annotations
 
+import re
+from array import array
 from base64 import b64encode
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from importlib.resources import files
-from typing import TextIO
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from types import TracebackType
+from typing import Any, Self, TextIO
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
-from msgspec import Struct
+from jinja2 import BaseLoader, Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+from msgspec import Struct, json
 
 from howsure.model.comparison import Comparison
-from howsure.model.run import Counts
-from howsure.model.summary import GraderSummary, Summary, Tally
-from howsure.reports.figures import (
-    Rate,
-    format_number,
-    format_on_scale,
-    iso_utc,
-    pass_mark_text,
-    pass_rate_of,
-    pluralize,
+from howsure.model.result import Result
+from howsure.model.summary import Summary
+from howsure.model.verdict import Verdict
+from howsure.reports.atomic_files import atomic_text
+from howsure.reports.figures import format_number, pluralize, short_time
+from howsure.reports.headlines import grader_name
+from howsure.reports.html.case_data import (
+    CaseEntry,
+    FailureCause,
+    case_block_bytes,
+    case_entry,
+    compress,
+    embed_json,
+    escape_json,
+    failure_causes,
 )
-from howsure.reports.html.case_data import CaseEntry, compress, embed_json, escape_json
-from howsure.reports.html.collector import ResultCollector
-from howsure.reports.html.comparison import baseline_comparisons
-from howsure.reports.html.matrix import column_labels
-from howsure.reports.run_facts import (
-    OUTCOME_CLASSES,
-    gate_name,
-    gates_conclusion,
-    graders_by_name,
-    run_facts,
-    run_notes,
-    run_sentence,
-    run_warning,
-    shell_quote,
-    short_id,
-    slice_groups,
-)
-from howsure.reports.safe_text import make_inert
+from howsure.reports.html.comparison import baseline_comparisons, case_changes
+from howsure.reports.html.matrix import Matrix, column_labels
+from howsure.reports.html.run_head import head_fields
+from howsure.reports.run_facts import FOLDERS, shell_quote, short_id
+from howsure.reports.safe_text import make_inert, short_case_id, short_ids
 
 MAX_FILE_BYTES = 19_500_000
 """Bytes of the whole file."""
 MAX_PLAIN_BYTES = 1_500_000
 """A run with no more data than this is not compressed: its page can be searched with any tool."""
+MAX_RENDERED_BYTES = 10_000_000
+"""Of a run with more data, what passes after these is shown as it was written: rendering takes time."""
 CHUNK_BYTES = 300_000
 MAX_LISTED = 100_000
 ENTRIES_PER_CHUNK = 5_000
 MAX_INDEX_BYTES = 8_000_000
 STATIC_ENTRIES = 50
 SHOWN_TAGS = 200
-STYLES = ("base.css", "summary.css", "matrix.css", "cases.css", "narrow.css", "print.css")
-PROGRAMS = ("parts.js", "data.js", "list.js", "evidence.js", "detail.js", "filters.js", "keys.js", "start.js")
+STYLES = ("base.css", "summary.css", "matrix.css", "cases.css", "markdown.css", "narrow.css", "print.css")
+PROGRAMS = tuple(
+    f"{name}.js" for name in ("parts", "data", "list", "evidence", "markdown", "detail", "filters", "keys", "start")
+)
 TEMPLATES = files("howsure.reports.html") / "templates"
 SHOWN_ROWS = 300
 """Rows of a table; a run of many candidates and graders has more."""
-WIDE_INTERVAL = 0.2
-"""Where an interval is wider than this, the page says that the cases are too few."""
+IN_MEMORY = 8_000_000
+SHOWN_FAILURES = 12
+SEVERITIES = ("high", "medium", "low", "")
+WORST_FIRST = (Verdict.FAILED, Verdict.ERRORED, Verdict.DAMAGED, Verdict.SKIPPED, Verdict.PASSED)
+RANKS = {verdict: rank for rank, verdict in enumerate(WORST_FIRST)}
+ENCODER = json.Encoder()
+DECODER = json.Decoder(CaseEntry)
+TICKED = re.compile("`([^`\\n]+)`")
+JOINTS = re.compile(r"([._/-])(?=\w)")
+"""Where a long name may go on in the next line."""
+
+Changes = Mapping[tuple[str, str], str]
+"""By candidate and case: `worse` or `better` than in the baseline."""
 
 
-def head_context(summary: Summary) -> dict[str, object]:
-    run = summary.run
-    graders = [grader_row(grader) for grader in graders_by_name(summary)]
-    measured = [line for line in graders if line["n"] and not line["marked"]]
-    judged = [line for line in graders if line not in measured]
-    candidates = [(name, counts, pass_rate_of(counts)) for name, counts in summary.candidates.items()]
-    left = sum(max(len(lines) - SHOWN_ROWS, 0) for lines in (candidates, judged, measured))
+async def write_html(
+    summary: Summary, results: AsyncIterable[Result], path: Path, comparison: Comparison | None = None
+) -> None:
+    """The page as a file, there when it is whole. `comparison`: this run (the second side) against a baseline."""
+    with atomic_text(path) as file:
+        await write_page(summary, results, file, comparison)
+
+
+async def write_page(
+    summary: Summary, results: AsyncIterable[Result], file: TextIO, comparison: Comparison | None = None
+) -> None:
+    """The page, piece by piece."""
+    with ResultCollector(case_changes(comparison)) as collected:
+        async for result in results:
+            collected.add(result)
+        HtmlPage(summary, collected, comparison).write(file)
+
+
+def head_context(summary: Summary) -> dict[str, Any]:
+    head = head_fields(summary)
+    measured = [row for row in head["graders"] if row.n and not row.rate.judged]
+    tables = {
+        "candidates": head["candidates"],
+        "judged": [row for row in head["graders"] if row not in measured],
+        "measured": measured,
+    }
+    left = sum(max(len(rows) - SHOWN_ROWS, 0) for rows in tables.values())
     return {
+        **head,
+        **{name: rows[:SHOWN_ROWS] for name, rows in tables.items()},
         "summary": summary,
-        "pins": run.pins,
-        "sentence": run_sentence(summary),
-        "meaning": interval_in_words(summary),
-        "warning": run_warning(summary),
-        "facts": run_facts(run),
-        "notes": list(run_notes(summary)),
-        "gates": [
-            (gate_name(each), each.outcome.value, OUTCOME_CLASSES[each.outcome], each.reason) for each in summary.gates
-        ],
-        "gates_said": gates_conclusion(summary.gates) if summary.gates else "",
-        "run_prefix": short_id(run),
-        "created": (iso_utc(run.created_at) or "")[:16].replace("T", " "),
-        "counts": verdict_segments(run.counts),
-        "several": len(candidates) > 1,
-        "candidates": candidates[:SHOWN_ROWS],
-        "judged": judged[:SHOWN_ROWS],
-        "measured": measured[:SHOWN_ROWS],
+        "pins": summary.run.pins,
+        "run_prefix": short_id(summary.run),
+        "created": short_time(summary.run.created_at),
+        "several": len(head["candidates"]) > 1,
         "rates_left_out": pluralize(left, "line") if left else "",
-        "checks": check_rows(summary),
-        "slices": [
-            (label, [(each, pass_rate_of(each.counts)) for each in own]) for label, own in slice_groups(summary)
-        ],
     }
 
 
-def interval_in_words(summary: Summary) -> str:
-    """The interval in words; nothing where there is none, or one for each of several candidates."""
-    rate = pass_rate_of(summary.run.counts)
-    if rate.interval is None or sum(bool(counts.total) for counts in summary.candidates.values()) > 1:
-        return ""
-    low, high = (f"{100 * end:.0f}" for end in rate.interval)
-    between = f"about {low}" if low == high else f"between {low} and {high}"
-    meaning = f"If it met many more cases like these, {between} of every 100 would likely pass."
-    if rate.interval[1] - rate.interval[0] <= WIDE_INTERVAL:
-        return meaning
-    return f"{meaning} {pluralize(rate.judged, 'decided case')} cannot say it more closely."
+class FrequentCause(Struct, frozen=True, kw_only=True):
+    """A cause that `count` results share; `number` stands for it in their entries."""
+
+    number: int
+    wrong: FailureCause
+    count: int
 
 
-def verdict_segments(counts: Counts) -> list[tuple[str, int, float, float]]:
-    """Verdict, count, and where its segment of the bar begins and how long it is, in percent."""
-    segments, start = [], 0.0
-    for verdict in ("passed", "failed", "errored", "skipped", "pending"):
-        count = getattr(counts, verdict)
-        length = 100 * count / counts.total if counts.total else 0.0
-        segments.append((verdict, count, round(start, 3), round(length, 3)))
-        start += length
-    return segments
+class ResultCollector:
+    """What the page is made of. Results are added in the order of the run and read back worst first."""
 
+    def __init__(self, changes: Changes | None = None) -> None:
+        self.matrix = Matrix()
+        self.bytes = 0
+        self.tags: Counter[str] = Counter()
+        self._changes = changes or {}
+        # __exit__ closes it.
+        self._file: SpooledTemporaryFile[bytes] = SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115
+        self._ranks = array("B")
+        self._offsets, self._entries = array("Q"), array("L")
+        self._numbers: dict[FailureCause, int] = {}
+        self.causes: Counter[FailureCause] = Counter()
 
-def grader_row(grader: GraderSummary) -> dict[str, object]:
-    """One line of the table of graders."""
-    absent = [(grader.errored, "errored"), (grader.not_applicable, "not applicable"), (grader.no_judge, "no judge")]
-    return {
-        "name": grader.name,
-        "candidate": grader.candidate,
-        "n": grader.scored,
-        "marked": grader.passed + grader.failed,
-        "mean": format_on_scale(grader.mean, grader.scale),
-        "needed": pass_mark_text(grader.pass_mark, grader.direction),
-        "rate": pass_rate_of(grader),
-        "absent": ", ".join(f"{count:,} {word}" for count, word in absent if count),
-    }
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        self._file.close()
 
-def check_rows(summary: Summary) -> list[tuple[str, Tally, Rate, bool]]:
-    """Name, tally and rate of all criteria, of all rules, and (True) of the rules of each component."""
-    named = [("each criterion", summary.criteria, False), ("each rubric rule", summary.rules, False)]
-    scoped = [(f"about {name.replace('_', ' ')}", tally, True) for name, tally in summary.components.items()]
-    return [(name, tally, pass_rate_of(tally), about) for name, tally, about in [*named, *scoped] if tally]
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def add(self, result: Result) -> None:
+        causes = dict.fromkeys(failure_causes(result))
+        self.causes.update(causes.keys())
+        numbers = tuple(self._numbers.setdefault(each, len(self._numbers)) for each in causes)
+        change = self._changes.get((result.candidate, result.case.id), "")
+        entry, rank = case_entry(result, len(self), numbers, change), RANKS[result.verdict]
+        self.tags.update(entry.tags)
+        self.matrix.add(result, entry, rank)
+        rendered = self.bytes < MAX_RENDERED_BYTES or result.verdict is not Verdict.PASSED
+        listed, block = ENCODER.encode(entry), case_block_bytes(result, rendered=rendered)
+        self._ranks.append(rank)
+        self._offsets.append(self.bytes)
+        self._entries.append(len(listed))
+        self._file.write(listed)
+        self._file.write(block)
+        self.bytes += len(listed) + len(block)
+
+    def order(self) -> list[int]:
+        """The places of all results, worst first and then as in the run."""
+        return sorted(range(len(self)), key=self._ranks.__getitem__)
+
+    def entry_bytes(self, places: list[int]) -> Iterator[bytes]:
+        for place in places:
+            yield self._read(self._offsets[place], self._entries[place])
+
+    def entries(self, places: list[int]) -> list[CaseEntry]:
+        return [DECODER.decode(data) for data in self.entry_bytes(places)]
+
+    def blocks(self, places: list[int]) -> Iterator[bytes]:
+        for place in places:
+            end = self._offsets[place + 1] if place + 1 < len(self) else self.bytes
+            start = self._offsets[place] + self._entries[place]
+            yield self._read(start, end - start)
+
+    def _read(self, offset: int, length: int) -> bytes:
+        self._file.seek(offset)
+        return self._file.read(length)
+
+    def common(self) -> list[FrequentCause]:
+        """The causes that most results share: those that decide first, and the severe first among equals."""
+        ranked = sorted(self.causes.items(), key=lambda pair: (-pair[1], SEVERITIES.index(pair[0].severity)))
+        ranked.sort(key=lambda pair: not pair[0].decides)
+        return [
+            FrequentCause(number=self._numbers[each], wrong=each, count=count)
+            for each, count in ranked[:SHOWN_FAILURES]
+        ]
 
 
 class PageChunk(Struct, frozen=True):
@@ -174,7 +228,7 @@ class HtmlPage:
 
     def write(self, file: TextIO) -> None:
         style, program = _joined(STYLES), program_text()
-        page = _environment().get_template("page.html")
+        page = template_environment(FunctionLoader(_source)).get_template("page.html")
         shown = {"style": Markup(style), "program": Markup(program), "policy": content_policy(style, program)}
         for text in page.generate(**head_context(self._summary), **self._found(), **shown, page=self):
             self._written += len(text.encode())
@@ -182,11 +236,12 @@ class HtmlPage:
 
     def _found(self) -> dict[str, object]:
         collected, columns = self._collected, self._collected.matrix.columns()
+        graders = self._summary.graders if len(self._summary.candidates) < 2 else ()
         return {
             "common": collected.common(),
             "columns": columns,
             "labels": column_labels([column.entry for column in columns]),
-            "lines": collected.matrix.lines(),
+            "lines": collected.matrix.lines({each.name: each.pass_rate_interval for each in graders}),
             "lines_left_out": collected.matrix.left_out,
             "against": baseline_comparisons(self._comparison),
             "first": collected.entries(self._order[:STATIC_ENTRIES]),
@@ -201,7 +256,8 @@ class HtmlPage:
         tags = [tag for tag, _ in self._collected.tags.most_common(SHOWN_TAGS)]
         run = self._summary.run.id[:8]
         fields = CaseEntry.__struct_fields__
-        return embed_json({"fields": fields, "tags": sorted(tags), "run": run, "total": self.total})
+        names = {cause.grader: grader_name(cause.grader) for cause in self._collected.causes}
+        return embed_json({"fields": fields, "tags": sorted(tags), "run": run, "total": self.total, "names": names})
 
     def index(self) -> Iterator[PageChunk]:
         """The entries, worst first; a run with more than can be listed is cut, and the page says so."""
@@ -269,13 +325,25 @@ def _source(name: str) -> str:
     return (TEMPLATES / name).read_text("utf-8")
 
 
-def _environment() -> Environment:
+def template_environment(loader: BaseLoader) -> Environment:
+    """Templates whose text is escaped, with the filters that reports and pages share."""
     environment = Environment(
-        loader=FunctionLoader(_source), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+        loader=loader,
+        autoescape=True,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
     )
     environment.filters |= {
         "inert": make_inert,
+        "grader": lambda name: make_inert(grader_name(name)),
+        "without_folders": lambda path: make_inert(FOLDERS.sub("", path)),
         "number": format_number,
+        "ticked": lambda text: Markup(TICKED.sub(r"<code>\1</code>", str(escape(make_inert(text))))),
+        "breakable": lambda name: Markup(JOINTS.sub(r"\1<wbr>", str(escape(make_inert(name))))),
+        "short_id": short_case_id,
+        "short_ids": short_ids,
         "quoted": shell_quote,
         "thousands": lambda count: f"{count:,}",
         "slug": lambda word: word.replace(" ", "-"),

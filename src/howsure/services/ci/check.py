@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -23,10 +24,11 @@ from howsure.reports.atomic_files import atomic_text
 from howsure.reports.comparisons import comparison_sentence as compared_sentence
 from howsure.reports.pull_request import pull_request
 from howsure.reports.run_facts import run_sentence
-from howsure.services.ci.forges import Forge, post_comment
+from howsure.services.ci.forges import TOKENS, Forge
 from howsure.services.compare.compare import CompareRequest, compare_stored
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.report import check_outputs, write_reports
+from howsure.services.trust import ALLOW
 from howsure.services.workspace import Workspace
 
 
@@ -43,13 +45,7 @@ async def git(folder: Path, *words: str) -> FinishedProcess:
     environ = {**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
     try:
         process = await asyncio.create_subprocess_exec(
-            "git",
-            *words,
-            cwd=folder,
-            env=environ,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
+            "git", *words, cwd=folder, env=environ, stdin=DEVNULL, stdout=PIPE, stderr=PIPE
         )
     except FileNotFoundError as error:
         raise ConfigInvalid("git is not installed, or not on the PATH") from error
@@ -132,7 +128,7 @@ Say = Callable[[str], None]
 
 class CiRequest(Struct, frozen=True, kw_only=True):
     """What to check. `words` are the arguments of `howsure run`; `base` is a branch or commit, `base_run` a stored run
-    to use instead; `key` tells several comments on one change apart."""
+    to use instead."""
 
     words: tuple[str, ...]
     base: str = ""
@@ -140,8 +136,6 @@ class CiRequest(Struct, frozen=True, kw_only=True):
     gates: tuple[str, ...] = ()
     comment: str = "howsure-comment.md"
     report: str = "howsure-report.html"
-    post: bool = False
-    key: str = "howsure"
 
 
 class CiResult(Struct, frozen=True, kw_only=True):
@@ -155,7 +149,6 @@ class CiResult(Struct, frozen=True, kw_only=True):
     gates: tuple[GateRuling, ...]
     comment: str
     report: str
-    posted: str = ""
 
 
 class RunStopped(InputError):
@@ -167,7 +160,7 @@ class RunStopped(InputError):
 
 
 async def check_change(work: Workspace, request: CiRequest, forge: Forge | None, say: Say) -> CiResult:
-    """Run both, compare, write and post. `RunStopped` where the change itself cannot be run."""
+    """Run both, compare and write. `RunStopped` where the change itself cannot be run."""
     check_outputs(work.kit, (request.report,))
     base = await _base(work, request, forge, say)
     gates = request.gates or work.settings.gates
@@ -199,7 +192,6 @@ async def check_change(work: Workspace, request: CiRequest, forge: Forge | None,
         except OSError as error:
             raise ConfigInvalid(f"--comment {request.comment}: cannot be written: {error.strerror}") from error
     await write_reports(work, run.id, [request.report], baseline=base.id if base and comparison else "")
-    posted = await _post(request, forge, text, say)
     return CiResult(
         code=code,
         run=run,
@@ -208,7 +200,6 @@ async def check_change(work: Workspace, request: CiRequest, forge: Forge | None,
         gates=summary.gates,
         comment=request.comment,
         report=request.report,
-        posted=posted,
     )
 
 
@@ -247,23 +238,11 @@ async def _run(work: Workspace, folder: Path, words: Sequence[str]) -> int:
     database = work.settings.database or DATABASE
     where = database if "://" in database else str((work.folder / database).absolute())
     # In the environment: the address may hold a password, and the arguments of a program are visible to everybody.
-    environ = {**os.environ, "HOWSURE_DATABASE_URL": where}
+    # Whoever trusts the change, which was checked before this, trusts the base that it is compared with. Neither is
+    # given what may write to the repository.
+    given = {name: value for name, value in os.environ.items() if name not in TOKENS}
+    environ = {**given, "HOWSURE_DATABASE_URL": where, ALLOW: "1"}
     return await run_program([sys.executable, "-m", "howsure", "run", *words], folder, environ)
-
-
-async def _post(request: CiRequest, forge: Forge | None, text: str, say: Say) -> str:
-    """Post the comment. A comment that cannot be posted is reported and changes nothing: the exit code has the
-    verdict."""
-    if not request.post:
-        return ""
-    if forge is None or not forge.comments:
-        say("howsure ci: no comment was posted: this is no proposed change, or there is no token to post with")
-        return ""
-    try:
-        return await post_comment(forge, f"<!-- howsure: {request.key} -->", text)
-    except ConfigInvalid as error:
-        say(f"howsure ci: no comment was posted: {error}")
-        return ""
 
 
 def write_outputs(checked: CiResult, environ: Mapping[str, str]) -> None:

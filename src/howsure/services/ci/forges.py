@@ -6,50 +6,35 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
 import msgspec
 from msgspec import Struct
 
+from howsure.dialects.datasets import readable
 from howsure.errors import ConfigInvalid
 
 PAGE = 100
 MOST_PAGES = 50
 SECONDS = 30.0
-
-
-class Forge(Protocol):
-    """What we need of a forge. `base` and `head` are branches, empty where this is no proposed change."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def base(self) -> str: ...
-    @property
-    def head(self) -> str: ...
-    @property
-    def comments(self) -> str:
-        """The address of the comments of this change; empty where nothing can be posted."""
-        ...
-
-    def headers(self) -> dict[str, str]: ...
-
-    def one(self, id: Any) -> tuple[str, str]:
-        """How one comment is rewritten: the HTTP method, and its address."""
-        ...
+LARGEST_COMMENT = 65_000
+"""Characters: what GitHub takes, but for what we write around them."""
+TOKENS = (
+    "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "ACTIONS_RUNTIME_TOKEN",
+    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+)  # fmt: skip
+"""Variables that may write to the repository. Nothing of a proposed change is given them."""
+WRITTEN_BY = "*Written by a job that ran the code of this change.*"
 
 
 class GitHub(Struct, frozen=True):
-    """GitHub Actions."""
+    """GitHub Actions. `base` and `head` are branches, empty where this is no proposed change."""
 
     environ: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        return "GitHub"
+    name: ClassVar[str] = "GitHub"
 
     @property
     def base(self) -> str:
@@ -61,6 +46,7 @@ class GitHub(Struct, frozen=True):
 
     @property
     def comments(self) -> str:
+        """The address of the comments of this change; empty where nothing can be posted."""
         number = self._number()
         if not number or not self.environ.get("GITHUB_TOKEN"):
             return ""
@@ -76,14 +62,27 @@ class GitHub(Struct, frozen=True):
         parts = self.environ.get("GITHUB_REF", "").split("/")
         if parts[:2] == ["refs", "pull"] and len(parts) > 2 and parts[2].isdecimal():
             return parts[2]
-        found = _event(self.environ.get("GITHUB_EVENT_PATH", "")).get("pull_request")
+        event = _event(self.environ.get("GITHUB_EVENT_PATH", ""))
+        if isinstance(run := event.get("workflow_run"), dict):
+            return self._number_of(run)
+        found = event.get("pull_request")
         return str(found.get("number", "")) if isinstance(found, dict) else ""
+
+    def _number_of(self, run: dict[str, Any]) -> str:
+        """The open pull request whose newest commit a finished workflow has checked. GitHub is asked: what the
+        workflow says of itself was written by code of the change."""
+        owner = (run.get("head_repository") or {}).get("owner", {}).get("login", "")
+        query = urlencode({"state": "open", "head": f"{owner}:{run.get('head_branch', '')}"})
+        found = _request(self, "GET", f"{self._repository}/pulls?{query}")
+        numbers = [str(each["number"]) for each in found if each["head"]["sha"] == run.get("head_sha")]
+        return numbers[0] if len(numbers) == 1 else ""
 
     def headers(self) -> dict[str, str]:
         token = self.environ.get("GITHUB_TOKEN", "")
         return {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"}
 
     def one(self, id: Any) -> tuple[str, str]:
+        """How one comment is rewritten: the HTTP method, and its address."""
         return "PATCH", f"{self._repository}/issues/comments/{id}"
 
 
@@ -91,10 +90,7 @@ class GitLab(Struct, frozen=True):
     """GitLab CI. Its job token may not comment: a token with the scope `api` is needed in GITLAB_TOKEN."""
 
     environ: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        return "GitLab"
+    name: ClassVar[str] = "GitLab"
 
     @property
     def base(self) -> str:
@@ -119,10 +115,27 @@ class GitLab(Struct, frozen=True):
         return "PUT", f"{self.comments}/{id}"
 
 
+Forge = GitHub | GitLab
+
+
 def detect_forge(environ: Mapping[str, str]) -> Forge | None:
     if environ.get("GITHUB_ACTIONS") == "true":
         return GitHub(environ)
     return GitLab(environ) if environ.get("GITLAB_CI") == "true" else None
+
+
+def read_comment(path: Path) -> str:
+    """A comment that `howsure ci` wrote. It comes from code of a proposed change: it is data, of a bounded size, and
+    calls nobody by name."""
+    with readable(path), path.open("rb") as file:
+        raw = file.read(4 * LARGEST_COMMENT + 1)
+    try:
+        text = raw.decode("utf-8").replace("@", "@\u200b")
+    except UnicodeDecodeError as error:
+        raise ConfigInvalid(f"{path}: not a text in UTF-8: {error.reason}") from error
+    if "\x00" in text or not 0 < len(text) <= LARGEST_COMMENT:
+        raise ConfigInvalid(f"{path}: expected a comment of 1 to {LARGEST_COMMENT:,} characters, without NUL")
+    return f"{text}\n\n{WRITTEN_BY}\n"
 
 
 async def post_comment(forge: Forge, mark: str, text: str) -> str:
@@ -131,16 +144,17 @@ async def post_comment(forge: Forge, mark: str, text: str) -> str:
 
 
 def _post_comment(forge: Forge, mark: str, body: str) -> str:
+    address = forge.comments
     for page in range(1, MOST_PAGES + 1):
-        comments = _request(forge, "GET", f"{forge.comments}?per_page={PAGE}&page={page}")
+        comments = _request(forge, "GET", f"{address}?per_page={PAGE}&page={page}")
         for each in comments:
             if str(each.get("body", "")).startswith(mark):
-                method, address = forge.one(each["id"])
-                _request(forge, method, address, {"body": body})
+                method, one = forge.one(each["id"])
+                _request(forge, method, one, {"body": body})
                 return "updated"
         if len(comments) < PAGE:
             break
-    _request(forge, "POST", forge.comments, {"body": body})
+    _request(forge, "POST", address, {"body": body})
     return "made"
 
 

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import msgspec
 
-from howsure.errors import ConfigInvalid, Conflict, HowsureError, PlanRefused, Unreachable
+from howsure.errors import ConfigInvalid, PlanRefused
 from howsure.model.case import Case, SingleTurn
 from howsure.model.result import Result
 from howsure.model.run import ModelSpending, Run, RunState
@@ -28,14 +28,13 @@ from howsure.services.cluster.ray_cluster import (
     join_cluster,
     living_nodes,
     node_checker,
-    on_driver_node,
+    on_node,
     ray,
     shard_needs,
     task_options,
     usable_nodes,
     worker_environ,
 )
-from howsure.services.cluster.run_logs import RunLogs
 from howsure.services.cluster.shards import (
     Shard,
     cut_shards,
@@ -45,8 +44,7 @@ from howsure.services.cluster.shards import (
     shard_sources,
 )
 from howsure.services.cluster.workers import ShardOutcome, ShardTask, WorkerConfig, database_server, work_on_shard
-from howsure.services.run.engine_choice import Execute
-from howsure.services.run.execute import Progress, RunHandle, finish_run, utc_now
+from howsure.services.run.execute import Execute, Progress, RunHandle, finish_run, steady_clock, storing_end
 from howsure.services.run.plan import Plan
 from howsure.services.workspace import Workspace
 from howsure.store.leases import this_owner
@@ -74,19 +72,17 @@ async def open_cluster(work: Workspace, plan: Plan, run: Run) -> AsyncIterator[E
         stack.enter_context(join_cluster(settings))
         needs = shard_needs(settings, plan.candidates)
         found = usable_nodes(needs)
-        files = RunLogs(trace=plan.request.trace, record=plan.request.record_judge)
         config = WorkerConfig.of(work, plan, run)
         coordinator = await stack.enter_async_context(_coordinator(work, config))
         cluster = ClusterHandle(
             coordinator=coordinator,
-            config=ray.put(config.packed()),
+            config=ray.put(msgspec.json.encode(config)),
             token=uuid4().hex,
             needs=needs,
             options=task_options(needs, environ),
         )
         await check_nodes(node_checker(cluster), found, config)
-        driver = ClusterDriver(cluster, plan, settings.shard, files)
-        yield driver.execute
+        yield ClusterDriver(cluster, plan, settings.shard).execute
 
 
 @asynccontextmanager
@@ -95,7 +91,7 @@ async def _coordinator(work: Workspace, config: WorkerConfig) -> AsyncIterator[A
         name=f"howsure-{config.run.id}-{uuid4().hex[:8]}",
         namespace=NAMESPACE,
         num_cpus=0,
-        scheduling_strategy=on_driver_node(),
+        scheduling_strategy=on_node(ray.get_runtime_context().get_node_id()),
     )
     coordinator = make.remote(config.budget, config.run.spent, str(work.replies.resolve()) if config.caches else None)
     try:
@@ -109,10 +105,9 @@ async def _coordinator(work: Workspace, config: WorkerConfig) -> AsyncIterator[A
 class ClusterDriver:
     """Hands out the shards of one run."""
 
-    def __init__(self, cluster: ClusterHandle, plan: Plan, wished: int, files: RunLogs) -> None:
+    def __init__(self, cluster: ClusterHandle, plan: Plan, wished: int) -> None:
         self._cluster = cluster
         self._plan = plan
-        self._files = files
         self._wished = wished
         self._spent: ModelSpending | None = None
         self._kept_at = 0.0
@@ -126,25 +121,15 @@ class ClusterDriver:
     async def execute(self, store: Store, handle: RunHandle, progress: Progress) -> Run:
         """As `run.execute.execute`, but the workers of the cluster make the attempts."""
         run = handle.run
-        owner = handle.owner or this_owner(uuid4().hex)
-        await store.claim(run.id, owner, utc_now())
-        await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or utc_now(), owner=owner)
-        try:
-            unreached = await self._all(store, handle, progress, owner)
-        except asyncio.CancelledError:
-            await self._stopped()
-            with suppress(Conflict):
-                await store.set_state(run.id, RunState.INTERRUPTED, spent=self._spent, owner=owner)
-            raise
-        except Unreachable:
-            await self._stopped()
-            raise
-        except HowsureError as error:
-            await self._stopped()
-            with suppress(Conflict):
-                await store.set_state(run.id, RunState.FAILED, error=str(error), spent=self._spent, owner=owner)
-            raise
-        return await finish_run(store, run, self._spent, owner, unreached=unreached)
+        owner, clock = handle.claim.owner or this_owner(uuid4().hex), steady_clock()
+        await store.claim(run.id, owner, clock())
+        await store.set_state(run.id, RunState.RUNNING, started_at=run.started_at or clock(), owner=owner)
+        async with storing_end(store, run.id, owner, lambda: self._spent):
+            try:
+                unreached = await self._all(store, handle, progress, owner)
+            finally:
+                await self._stopped()
+        return await finish_run(store, run, self._spent, owner, clock(), unreached=unreached)
 
     async def _all(self, store: Store, handle: RunHandle, progress: Progress, owner: str) -> bool:
         """Whether the budget left some out."""
@@ -198,7 +183,7 @@ class ClusterDriver:
             ) from error
         if self._plan.pins.request.judge or news.spent != ModelSpending():
             self._spent = news.spent
-        self._files.write(news.traced, news.recorded)
+        news.write_logs(self._plan.request.trace, self._plan.request.record_judge)
         if told := [TOLD[verdict] for verdict, number in news.verdicts.items() for _ in range(number)]:
             progress(told)
         now = asyncio.get_running_loop().time()

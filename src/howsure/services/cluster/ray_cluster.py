@@ -146,15 +146,9 @@ def worker_environ(settings: ClusterSettings, server: str, environ: Mapping[str,
     return {**({ADDRESS: server} if server else {}), **{name: environ[name] for name in settings.env}}
 
 
-def on_node(node: ClusterNode) -> Any:
+def on_node(node_id: str) -> Any:
     """Schedule on this node or not at all."""
-    return scheduling.NodeAffinitySchedulingStrategy(node_id=node.id, soft=False)
-
-
-def on_driver_node() -> Any:
-    """Schedule on the driver's node."""
-    own = ray.get_runtime_context().get_node_id()
-    return scheduling.NodeAffinitySchedulingStrategy(node_id=own, soft=False)
+    return scheduling.NodeAffinitySchedulingStrategy(node_id=node_id, soft=False)
 
 
 LOOK_SECONDS = 300.0
@@ -178,13 +172,6 @@ class ClusterHandle(Struct, frozen=True, kw_only=True):
     options: dict[str, Any]
 
 
-class NodeCheck(Struct, frozen=True):
-    """What is missing on a node. `silent`: it gave no answer, which is no problem if it is dead."""
-
-    problems: Sequence[str] = ()
-    silent: bool = False
-
-
 class NodeWatch(Struct, frozen=True, kw_only=True):
     """Which nodes live, and how long to wait for an answer or for a node to be declared dead."""
 
@@ -198,7 +185,7 @@ def node_checker(cluster: ClusterHandle) -> CheckOneNode:
     look = ray.remote(check_machine)
 
     def ask(node: ClusterNode) -> Awaitable[MachineReport]:
-        there = look.options(**cluster.options, scheduling_strategy=on_node(node), max_retries=1)
+        there = look.options(**cluster.options, scheduling_strategy=on_node(node.id), max_retries=1)
         return await_ref(there.remote(cluster.config, cluster.coordinator, cluster.token))
 
     return ask
@@ -229,20 +216,20 @@ async def check_nodes(
         )
 
 
-async def _check_node(ask: CheckOneNode, node: ClusterNode, config: WorkerConfig, watch: NodeWatch) -> NodeCheck:
+async def _check_node(ask: CheckOneNode, node: ClusterNode, config: WorkerConfig, watch: NodeWatch) -> MachineReport:
     try:
         found = await asyncio.wait_for(ask(node), watch.answer)
     except TimeoutError:
-        return NodeCheck([f"no answer in {watch.answer:g} s: it is busy, or gone"], silent=True)
+        return MachineReport(problems=(f"no answer in {watch.answer:g} s: it is busy, or gone",), silent=True)
     except ray.exceptions.RayTaskError as error:
-        return NodeCheck([error_text(error)])
+        return MachineReport(problems=(error_text(error),))
     except ray.exceptions.RayError as error:
         # Not our code: the node, or its process, is lost.
-        return NodeCheck([error_text(error)], silent=True)
+        return MachineReport(problems=(error_text(error),), silent=True)
     if config.location and found.machine != machine_id():
         several = "several machines need a PostgreSQL (HOWSURE_DATABASE_URL)"
-        return NodeCheck([f"it cannot write to {config.location}: {several}"])
-    return NodeCheck(found.problems)
+        return MachineReport(problems=(f"it cannot write to {config.location}: {several}",))
+    return found
 
 
 async def await_ref(ref: Any) -> Any:

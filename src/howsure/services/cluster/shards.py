@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum, auto
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -20,6 +19,7 @@ from howsure.dialects.base import Importer, RereadingDialect
 from howsure.dialects.datasets import file_changed, read_cases, readable
 from howsure.dialects.ids import SeenIds
 from howsure.dialects.lines import LONGEST_CELL, RowDialect, is_table, line_groups
+from howsure.dialects.plain_columns import TableDialect
 from howsure.dialects.strict_json import BOM
 from howsure.errors import Level
 from howsure.model.case import Case
@@ -38,16 +38,6 @@ Record = tuple[bytes, bool]
 """The bytes of a record, and whether it holds anything: blank lines are records too, but no cases."""
 
 
-class CutMode(Enum):
-    """How a file can be cut."""
-
-    PLAINLY = auto()
-    """Every record is a case of its own."""
-    COUNTED = auto()
-    """Every record is a case, whose id depends on those before it."""
-    NOT = auto()
-
-
 def is_cuttable(dataset: CheckedDataset) -> bool:
     """Whether workers read the file themselves."""
     if not is_table(dataset.path) and dataset.path.suffix.lower() not in (".jsonl", ".ndjson"):
@@ -56,18 +46,22 @@ def is_cuttable(dataset: CheckedDataset) -> bool:
         return True
     if dataset.dialect.name in ALONE:
         return not is_table(dataset.path)
-    if not isinstance(dataset.dialect, RowDialect):
+    # An id that a plain table lacks depends on the rows before.
+    if not isinstance(dataset.dialect, RowDialect) or isinstance(dataset.dialect, TableDialect):
         return False
     # A plug-in may have its own `read`: only a case for each record can be cut.
     return sum(full for _, full in read_records(dataset.path)[1]) == dataset.report.cases
 
 
-def cut_mode(dataset: CheckedDataset) -> CutMode:
-    if not is_cuttable(dataset):
-        return CutMode.NOT
-    if dataset.dialect.name == NUMBERED and not _told_apart(dataset.path, dataset.report.cases):
-        return CutMode.COUNTED
-    return CutMode.PLAINLY
+def is_counted(dataset: CheckedDataset) -> bool:
+    """Whether the id of a case depends on those before it: not if every conversation has an id of its own."""
+    if dataset.dialect.name != NUMBERED:
+        return False
+    ids, number = SeenIds(), 0
+    for number, found in enumerate(_questions(dataset.path), start=1):
+        if not found.strip() or not ids.is_new(found, number):
+            return True
+    return number != dataset.report.cases
 
 
 def read_records(path: Path) -> tuple[bytes, Iterator[Record]]:
@@ -102,16 +96,6 @@ def _table(path: Path) -> Iterator[tuple[bytes, list[str]]]:
     for cells in csv.reader(shown(), strict=True):
         yield b"".join(lines), cells
         lines.clear()
-
-
-def _told_apart(path: Path, cases: int) -> bool:
-    """Whether every conversation has an id of its own."""
-    ids, number = SeenIds(), 0
-    for found in _questions(path):
-        number += 1
-        if not found.strip() or not ids.is_new(found, number):
-            return False
-    return number == cases
 
 
 def _questions(path: Path) -> Iterator[str]:
@@ -210,10 +194,9 @@ def _cut(
     selection: CaseSelection, number: int, dataset: CheckedDataset, size: int, limit: int | None
 ) -> Iterator[Shard]:
     """The shards of one file, as if it were the first."""
-    mode = cut_mode(dataset)
-    if mode is CutMode.NOT:
+    if not is_cuttable(dataset):
         return _carried(replace(selection, datasets=(dataset,), limit=limit, shape=None), size)
-    if selection.filters or mode is CutMode.COUNTED:
+    if selection.filters or is_counted(dataset):
         return _picked_ranges(number, dataset, selection, size, limit)
     return _ranges(number, dataset, size, limit)
 
@@ -349,39 +332,34 @@ def has_open_attempts(shard: Shard, candidates: int, done: set[int]) -> bool:
 
 def read_range(path: Path, shard: FileRange) -> bytes:
     """The header and the records; they must be those that the driver saw."""
-    with readable(path), open(path, "rb") as file:
-        found = file.read(shard.head)
-        file.seek(shard.start)
-        found += file.read(shard.end - shard.start)
-    return check_bytes(found, shard, path)
-
-
-def check_bytes(found: bytes, shard: FileRange, path: Path) -> bytes:
+    if shard.source:
+        found = read_part(shard.source, 0, shard.head) if shard.head else b""
+        found += read_part(shard.source, shard.start, shard.end)
+    else:
+        with readable(path), open(path, "rb") as file:
+            found = file.read(shard.head)
+            file.seek(shard.start)
+            found += file.read(shard.end - shard.start)
     if sha256(found).hexdigest() != shard.sha256:
         raise file_changed(path)
     return found
 
 
-def decode_cases(shard: CarriedCases) -> list[Case]:
-    return [_case(body) for body in shard.bodies]
-
-
-_case = msgspec.json.Decoder(Case).decode
+_decode_case = msgspec.json.Decoder(Case).decode
 
 
 def shard_cases(selection: CaseSelection, shard: Shard) -> list[Case]:
     """The cases of a shard, in order, shaped as the run shapes them. Records are given to the dialect in a small file
     of their own, so that any line dialect can be cut, a plug-in's too, without knowing it."""
-    cases = decode_cases(shard) if isinstance(shard, CarriedCases) else _ranged(selection.datasets[shard.file], shard)
+    if isinstance(shard, CarriedCases):
+        cases = [_decode_case(body) for body in shard.bodies]
+    else:
+        cases = _ranged(selection.datasets[shard.file], shard)
     return cases if selection.shape is None else list(map(selection.shape, cases))
 
 
 def _ranged(dataset: CheckedDataset, shard: FileRange) -> list[Case]:
-    if shard.source:
-        head = read_part(shard.source, 0, shard.head) if shard.head else b""
-        records = check_bytes(head + read_part(shard.source, shard.start, shard.end), shard, dataset.path)
-    else:
-        records = read_range(dataset.path, shard)
+    records = read_range(dataset.path, shard)
     with TemporaryDirectory(prefix="howsure-shard-") as folder:
         part = Path(folder) / dataset.path.name
         part.write_bytes(records)

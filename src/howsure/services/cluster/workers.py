@@ -10,11 +10,12 @@ import atexit
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Iterable, Sequence
 from contextlib import AsyncExitStack, aclosing, suppress
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 from uuid import uuid4
 
 import msgspec
@@ -26,19 +27,23 @@ from howsure.dialects.datasets import digest
 from howsure.engine.run import Attempt, run_attempts
 from howsure.errors import ConfigInvalid, HowsureError, InputError
 from howsure.model.result import Result
-from howsure.model.run import DatasetPin, ModelSpending, Run
-from howsure.services.cluster.coordinator import BudgetLease, WorkerReport
-from howsure.services.cluster.leases import LeasedBudget, LeaseSource, SharedCache, WorkerLeases
-from howsure.services.cluster.run_logs import WorkerLogs
+from howsure.model.run import DatasetPin, Run
+from howsure.model.run_request import RUN_PREFIX
+from howsure.services.cluster.coordinator import (
+    LeasedBudget,
+    RateCoordinator,
+    SharedCache,
+    WorkerLeases,
+    WorkerReport,
+)
 from howsure.services.cluster.shards import Shard, is_cuttable, shard_cases, shard_positions
 from howsure.services.files import address_problem, is_address, native_path
 from howsure.services.host.document_files import is_reference
-from howsure.services.run.engine_choice import open_targets
-from howsure.services.run.execute import BATCH_SECONDS, FULL_BATCH, is_out_of_budget, utc_now
+from howsure.services.run.execute import BATCH_SECONDS, FULL_BATCH, is_out_of_budget, open_targets, utc_now
 from howsure.services.run.model_access import SharedAccess
 from howsure.services.run.plan import Plan
 from howsure.services.run.start import pinned_request, replan
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import INTEGRITY_KEY, Workspace
 from howsure.store.database import PostgresAddress, parse_address
 from howsure.store.leases import machine_id
 from howsure.store.store import Store
@@ -85,20 +90,15 @@ class WorkerConfig(Struct, frozen=True, kw_only=True):
             sizes=tuple((each.path.stat().st_size if is_cuttable(each) else SENT) for each in plan.cases.datasets),
         )
 
-    def packed(self) -> bytes:
-        return msgspec.json.encode(self)
-
-    @classmethod
-    def unpacked(cls, packed: bytes) -> Self:
-        return msgspec.json.decode(packed, type=cls)
-
     def workplace(self) -> Workspace:
         """The run's workplace, on this machine. Plug-ins and evals are those that lie here."""
         database = self.location or os.environ.get(ADDRESS, "")
         if not database:
             raise ConfigInvalid(f"{ADDRESS} is not set there: it names the PostgreSQL that keeps the run")
         settings = replace(self.settings, database=database)
-        return Workspace.made(settings, Path(self.folder), Path(self.beside), self.plugins)
+        work = Workspace.made(settings, Path(self.folder), Path(self.beside), self.plugins)
+        work.integrity_key = os.environ.get(INTEGRITY_KEY, "")
+        return work
 
 
 def database_server(work: Workspace) -> str:
@@ -106,10 +106,50 @@ def database_server(work: Workspace) -> str:
     return str(work.location) if isinstance(parse_address(work.location), PostgresAddress) else ""
 
 
-class RunCoordinator(LeaseSource, Protocol):
-    """The coordinator as a worker uses it."""
+AttemptKey = tuple[str, str, int]
+"""Case id, candidate and repeat."""
 
-    async def report(self, given: WorkerReport) -> None: ...
+
+class _ReplyHead(Struct):
+    case_id: str
+    candidate: str = ""
+    repeat: int = 1
+
+
+_read_head = msgspec.json.Decoder(_ReplyHead).decode
+
+
+class WorkerLogs:
+    """A worker's own files for `--trace` and `--record-judge`; None where they were not asked for. What is new in them
+    goes to the coordinator with the worker's reports, and from there to the driver."""
+
+    def __init__(self, folder: Path, *, traces: bool, records: bool) -> None:
+        self.trace = folder / "trace.jsonl" if traces else None
+        self.record = folder / "record.jsonl" if records else None
+        self._waiting: dict[AttemptKey, list[bytes]] = {}
+
+    def traced(self) -> bytes:
+        """The new lines about calls."""
+        return _drained(self.trace)
+
+    def recorded(self, stored: Iterable[Result]) -> bytes:
+        """The judge replies that these results were made of. Other replies wait until their result is stored: an
+        attempt that is lost with its worker is made again, and a recording must not hold two replies to one question.
+        """
+        for line in BytesIO(_drained(self.record)):
+            head = _read_head(line)
+            self._waiting.setdefault((head.case_id, head.candidate, head.repeat), []).append(line)
+        attempts = [(result.case.id, result.candidate, result.repeat) for result in stored]
+        return b"".join(line for each in attempts for line in self._waiting.pop(each, ()))
+
+
+def _drained(path: Path | None) -> bytes:
+    """Read the file and empty it. The writer appends whole lines."""
+    if path is None or not path.is_file():
+        return b""
+    found = path.read_bytes()
+    os.truncate(path, 0)
+    return found
 
 
 class ShardOutcome(Struct, frozen=True, kw_only=True):
@@ -121,22 +161,21 @@ class ShardOutcome(Struct, frozen=True, kw_only=True):
     error: str = ""
 
 
-class WorkerContext(Struct, frozen=True, kw_only=True):
+class WorkerContext(Struct, frozen=True):
     """Everything that a worker process holds open for a run. `worker` is its name at the coordinator."""
 
     config: WorkerConfig
     worker: str
-    coordinator: RunCoordinator
+    coordinator: RateCoordinator
     store: Store
     plan: Plan
-    spent: Callable[[], ModelSpending | None]
     cache: SharedCache | None
     leases: WorkerLeases
     notes: WorkerLogs
     stack: AsyncExitStack
 
     @classmethod
-    async def opened(cls, config: WorkerConfig, coordinator: RunCoordinator, worker: str) -> Self:
+    async def opened(cls, config: WorkerConfig, coordinator: RateCoordinator, worker: str) -> Self:
         async with AsyncExitStack() as stack:
             work, run = config.workplace(), config.run
             store = await stack.enter_async_context(await work.store())
@@ -146,32 +185,13 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
             logs = config.traces or config.records
             folder = stack.enter_context(TemporaryDirectory(prefix="howsure-notes-")) if logs else ""
             notes = WorkerLogs(Path(folder), traces=config.traces, records=config.records)
-            request = pinned_request(
-                run,
-                budget=config.budget,
-                cache=False,
-                trace=str(notes.trace or ""),
-                record_judge=str(notes.record or ""),
-            )
+            trace, record = str(notes.trace or ""), str(notes.record or "")
+            request = pinned_request(run, budget=config.budget, cache=False, trace=trace, record_judge=record)
             shared = SharedAccess(cache=cache, budget=budget, limiters=leases.limiter)
             plan = await replan(work, store, run, request, stack, known_cases=config.cases, shared=shared)
             await stack.enter_async_context(open_targets(plan.candidates))
-            return cls(
-                config=config,
-                worker=worker,
-                coordinator=coordinator,
-                store=store,
-                plan=plan,
-                spent=plan.models.spent,
-                cache=cache,
-                leases=leases,
-                notes=notes,
-                stack=stack.pop_all(),
-            )
+            return cls(config, worker, coordinator, store, plan, cache, leases, notes, stack.pop_all())
         raise AssertionError("unreachable")
-
-    async def close(self) -> None:
-        await self.stack.aclose()
 
     async def work_on(self, shard: Shard, owner: str, again: Collection[int] = ()) -> ShardOutcome:
         """Make the attempts of a shard that have no Result yet, and those to make again. Nothing is stored if the run
@@ -202,7 +222,7 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
         done = WorkerReport(
             worker=self.worker,
             verdicts=Counter(result.verdict.value for result in batch),
-            spent=self.spent(),
+            spent=self.plan.models.spent(),
             traced=self.notes.traced(),
             recorded=self.notes.recorded(batch),
         )
@@ -210,7 +230,6 @@ class WorkerContext(Struct, frozen=True, kw_only=True):
 
 
 T = TypeVar("T")
-EARLIER = "run:"
 LARGE = 4 << 30
 """Bytes from which a file is too large to hash on every node."""
 GC_THRESHOLD = (100_000, 50, 100)
@@ -218,37 +237,22 @@ GC_THRESHOLD = (100_000, 50, 100)
 
 
 class MachineReport(Struct, frozen=True, kw_only=True):
-    """The result of checking one machine. `problems`: what is missing there."""
+    """The result of checking one machine. `problems`: what is missing there. `silent`: it gave no answer, which is no
+    problem if it is dead."""
 
     machine: str = ""
     problems: tuple[str, ...] = ()
+    silent: bool = False
 
 
 class RemoteCoordinator:
-    """The coordinator behind its Ray handle."""
+    """The coordinator behind its Ray handle: each method is called there."""
 
     def __init__(self, handle: Any) -> None:
         self._handle = handle
 
-    async def pace(self, model: str, kind: str, per_minute: float, amount: float) -> float:
-        return float(await self._handle.pace.remote(model, kind, per_minute, amount))
-
-    async def lease(self, worker: str, usd: float, tokens: float) -> BudgetLease:
-        given: BudgetLease = await self._handle.lease.remote(worker, usd, tokens)
-        return given
-
-    async def settle(self, worker: str, usd: float, tokens: float) -> None:
-        await self._handle.settle.remote(worker, usd, tokens)
-
-    async def get(self, key: bytes) -> bytes | None:
-        found: bytes | None = await self._handle.get.remote(key)
-        return found
-
-    async def put(self, pairs: list[tuple[bytes, bytes]]) -> None:
-        await self._handle.put.remote(pairs)
-
-    async def report(self, given: WorkerReport) -> None:
-        await self._handle.report.remote(given)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._handle, name).remote
 
 
 class WorkerProcess:
@@ -270,9 +274,9 @@ class WorkerProcess:
         """The context of this run. A driver that was restarted has another token, and so another context."""
         if self._context is None or self._key != (packed, token):
             await self.leave()
-            self._context = await WorkerContext.opened(
-                WorkerConfig.unpacked(packed), RemoteCoordinator(coordinator), f"{os.getpid()}-{uuid4().hex}"
-            )
+            config = msgspec.json.decode(packed, type=WorkerConfig)
+            there = cast(RateCoordinator, RemoteCoordinator(coordinator))
+            self._context = await WorkerContext.opened(config, there, f"{os.getpid()}-{uuid4().hex}")
             self._key = (packed, token)
         return self._context
 
@@ -281,7 +285,7 @@ class WorkerProcess:
         if context is not None:
             # A failure to close what an earlier run left open must not break the next run.
             with suppress(HowsureError, OSError):
-                await context.close()
+                await context.stack.aclose()
 
     def end(self) -> None:
         runner, self._runner = self._runner, None
@@ -303,29 +307,26 @@ class ShardTask(Struct, frozen=True, kw_only=True):
 def work_on_shard(packed: bytes, coordinator: Any, token: str, task: bytes) -> ShardOutcome:
     """Work on one shard. What the user can fix comes back as data; anything else is raised, through Ray, as our
     fault."""
-    return PROCESS.run(_work_on_shard(packed, coordinator, token, msgspec.json.decode(task, type=ShardTask)))
 
+    async def work() -> ShardOutcome:
+        found = msgspec.json.decode(task, type=ShardTask)
+        try:
+            context = await PROCESS.context(packed, coordinator, token)
+            return await context.work_on(found.shard, found.owner, found.again)
+        except InputError as error:
+            return ShardOutcome(error=str(error))
 
-async def _work_on_shard(packed: bytes, coordinator: Any, token: str, task: ShardTask) -> ShardOutcome:
-    try:
-        context = await PROCESS.context(packed, coordinator, token)
-        return await context.work_on(task.shard, task.owner, task.again)
-    except InputError as error:
-        return ShardOutcome(error=str(error))
+    return PROCESS.run(work())
 
 
 def check_machine(packed: bytes, coordinator: Any, token: str) -> MachineReport:
     """Whether this machine has what the run needs: the pinned files, plug-ins, keys, the store, the target."""
-    return PROCESS.run(_check_machine(packed, coordinator, token))
-
-
-async def _check_machine(packed: bytes, coordinator: Any, token: str) -> MachineReport:
     problems: list[str] = []
     try:
-        await PROCESS.context(packed, coordinator, token)
+        PROCESS.run(PROCESS.context(packed, coordinator, token))
     except InputError as error:
         problems.append(str(error))
-    config = WorkerConfig.unpacked(packed)
+    config = msgspec.json.decode(packed, type=WorkerConfig)
     pins = config.run.pins
     sizes = dict(zip(pins.datasets, config.sizes, strict=True)) if config.sizes else {}
     files = (*pins.datasets, *pins.responses, *pins.evals, *filter(None, [pins.criteria_from]))
@@ -335,9 +336,7 @@ async def _check_machine(packed: bytes, coordinator: Any, token: str) -> Machine
 
 def _file_problem(pin: DatasetPin, size: int) -> str:
     """The problem with one file. `size`: its bytes on the driver; 0 where unknown."""
-    if size == SENT:
-        return ""
-    if is_reference(pin.path) or pin.path.startswith(EARLIER):
+    if size == SENT or is_reference(pin.path) or pin.path.startswith(RUN_PREFIX):
         return ""
     if is_address(pin.path):
         return address_problem(pin.path)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from howsure.model.case import Case
+from howsure.model.case import Case, user_turns
 from howsure.model.comparison import ChangeKind, Mismatch, MismatchEffect, PartChange, PinKind
 from howsure.model.expectation import Criteria, Criterion, Expectation, WeightedCriteria
 from howsure.model.rubric import Rubric, Rule
@@ -18,6 +18,7 @@ from howsure.model.run import Pins, Run
 from howsure.reports.figures import pluralize
 from howsure.reports.run_facts import judge_name
 from howsure.services.compare.pairs import PairedUnits
+from howsure.services.run.model_access import RECORDED
 from howsure.store.store import Store
 
 ChangedCases = Sequence[tuple[Case, Case]]
@@ -26,15 +27,22 @@ ChangedCases = Sequence[tuple[Case, Case]]
 
 async def changed_between(store: Store, first: Run, second: Run) -> ChangedCases:
     """The cases that differ between two runs. Files with the same hash hold the same cases; the database is asked only
-    where they differ."""
+    where they differ. Every tool writes in its own way what it expects: between a run of ours and an imported one, or
+    of two tools, cases that ask the same are the same."""
     ours, theirs = ([pin.sha256 for pin in run.pins.datasets] for run in (first, second))
     if first.id == second.id or (ours == theirs and first.pins.criteria_from == second.pins.criteria_from):
         return []
-    return await store.changed_cases(first.id, second.id)
+    changed = await store.changed_cases(first.id, second.id)
+    made_by = {run.pins.imported.tool if run.pins.imported else "" for run in (first, second)}
+    return changed if len(made_by) == 1 else [pair for pair in changed if not _asks_the_same(*pair)]
 
 
-def changed_ids(changed: ChangedCases) -> frozenset[str]:
-    return frozenset(before.id for before, _ in changed)
+def _asks_the_same(before: Case, after: Case) -> bool:
+    """By the variables, where both have them: then the prompt around them may differ."""
+    ones, others = before.metadata.get("vars"), after.metadata.get("vars")
+    if ones is not None and others is not None:
+        return bool(ones == others)
+    return list(user_turns(before.input)) == list(user_turns(after.input))
 
 
 def drop_changed(aligned: PairedUnits, ids: Collection[str]) -> PairedUnits:
@@ -55,11 +63,10 @@ T = TypeVar("T")
 SHOWN_CHANGES = 200
 
 
-def run_mismatches(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case]]) -> tuple[Mismatch, ...]:
+def run_mismatches(first: Pins, second: Pins, changed: ChangedCases) -> tuple[Mismatch, ...]:
     """Everything that the runs do not share. `changed` are the cases of the same id that ask or expect something
     else."""
-    checks = (_rubric, _judge, _simulator, _policy, _graders, _target)
-    mismatches = [_test_set(changed), *(check(first, second) for check in checks)]
+    mismatches = [_test_set(changed), _rubric(first, second), _judge(first, second), *_other_pins(first, second)]
     return tuple(
         replace(each, changes=each.changes[:SHOWN_CHANGES], changes_left_out=len(each.changes) - SHOWN_CHANGES)
         if len(each.changes) > SHOWN_CHANGES
@@ -69,13 +76,19 @@ def run_mismatches(first: Pins, second: Pins, changed: Sequence[tuple[Case, Case
     )
 
 
+def mismatch_texts(first: Pins, second: Pins, changed: ChangedCases) -> list[str]:
+    """What the runs do not share besides what is to be compared, in words."""
+    found = run_mismatches(first, second, changed)
+    return [f"{each.what.value}: {each.said}" for each in found if each.bearing is not MismatchEffect.EXPECTED]
+
+
 def same_rules(first: Rubric | None, second: Rubric | None) -> dict[str, str]:
     """The rules that are the same on both sides, with their names: only these may be compared."""
     ones, others = _rules(first), _rules(second)
     return {id: rule.name for id, rule in ones.items() if others.get(id) == rule}
 
 
-def _test_set(changed: Sequence[tuple[Case, Case]]) -> Mismatch | None:
+def _test_set(changed: ChangedCases) -> Mismatch | None:
     """The mismatch of the test sets. Files that differ only in recorded answers or notes are the same test set."""
     if not changed:
         return None
@@ -148,6 +161,13 @@ def _judge(first: Pins, second: Pins) -> Mismatch | None:
     ours, theirs = ((pins.judge_sha256, pins.judge_prompts, pins.request.batch_criteria) for pins in (first, second))
     if ours == theirs:
         return None
+    recorded = all(each.request.judge.startswith(f"{RECORDED}:") for each in (first, second))
+    if recorded and first.recorded_judges == second.recorded_judges:
+        # Two recordings of one judge are one judge. Those that name none are believed to be.
+        if first.recorded_judges:
+            return None
+        text = "recordings that do not name their judge: taken for one (`judge` in their lines would tell)"
+        return Mismatch(what=PinKind.JUDGE, bearing=MismatchEffect.EXPECTED, said=text)
     if first.request.judge != second.request.judge:
         text = f"{judge_name(first)} and {judge_name(second)}: a difference of judged grades may be the judge's"
     elif first.judge_prompts != second.judge_prompts:
@@ -157,35 +177,26 @@ def _judge(first: Pins, second: Pins) -> Mismatch | None:
     return Mismatch(what=PinKind.JUDGE, bearing=MismatchEffect.FLAGS, said=text)
 
 
-def _simulator(first: Pins, second: Pins) -> Mismatch | None:
-    if first.simulator_sha256 == second.simulator_sha256:
-        return None
-    names = f"{first.request.simulator or 'none'} and {second.request.simulator or 'none'}"
-    text = f"the user was played otherwise ({names}): the agents did not have the same conversation partner"
-    return Mismatch(what=PinKind.SIMULATOR, bearing=MismatchEffect.FLAGS, said=text)
-
-
-def _policy(first: Pins, second: Pins) -> Mismatch | None:
-    if (first.policy_sha256, first.request.normalization) == (second.policy_sha256, second.request.normalization):
-        return None
-    ours, theirs = (pins.request.profile or "default" for pins in (first, second))
-    names = f" ({ours} and {theirs})" if first.request.profile != second.request.profile else ""
-    text = f"pass marks, weights or dataset policies differ{names}: a flipped verdict may come from that"
-    return Mismatch(what=PinKind.POLICY, bearing=MismatchEffect.FLAGS, said=text)
-
-
-def _graders(first: Pins, second: Pins) -> Mismatch | None:
-    ours, theirs = ({pin.sha256 for pin in pins.evals} for pins in (first, second))
-    if first.request.graders == second.request.graders and ours == theirs and first.plugins == second.plugins:
-        return None
-    text = "other graders, evals or plug-ins took part: the verdicts may rest on other grades"
-    return Mismatch(what=PinKind.GRADERS, bearing=MismatchEffect.FLAGS, said=text)
-
-
-def _target(first: Pins, second: Pins) -> Mismatch | None:
-    ours, theirs = ([pin.sha256 for pin in pins.responses] for pins in (first, second))
-    same = (first.request.target, first.target_sha256, ours) == (second.request.target, second.target_sha256, theirs)
-    if same and first.agent == second.agent:
-        return None
-    text = f"{first.target_text} and {second.target_text}"
-    return Mismatch(what=PinKind.TARGET, bearing=MismatchEffect.EXPECTED, said=text)
+def _other_pins(first: Pins, second: Pins) -> Iterator[Mismatch]:
+    """Simulator, policy, graders and target."""
+    ours, theirs = first.request, second.request
+    if first.simulator_sha256 != second.simulator_sha256:
+        names = f"{ours.simulator or 'none'} and {theirs.simulator or 'none'}"
+        text = f"the user was played otherwise ({names}): the agents did not have the same conversation partner"
+        yield Mismatch(what=PinKind.SIMULATOR, bearing=MismatchEffect.FLAGS, said=text)
+    if (first.policy_sha256, ours.normalization) != (second.policy_sha256, theirs.normalization):
+        profiles = f" ({ours.profile or 'default'} and {theirs.profile or 'default'})"
+        names = profiles if ours.profile != theirs.profile else ""
+        text = f"pass marks, weights or dataset policies differ{names}: a flipped verdict may come from that"
+        yield Mismatch(what=PinKind.POLICY, bearing=MismatchEffect.FLAGS, said=text)
+    evals = [{pin.sha256 for pin in pins.evals} for pins in (first, second)]
+    if (ours.graders, evals[0], first.plugins) != (theirs.graders, evals[1], second.plugins):
+        text = "other graders, evals or plug-ins took part: the verdicts may rest on other grades"
+        yield Mismatch(what=PinKind.GRADERS, bearing=MismatchEffect.FLAGS, said=text)
+    before, after = (
+        (pins.request.target, pins.target_sha256, [pin.sha256 for pin in pins.responses], pins.agent)
+        for pins in (first, second)
+    )
+    if before != after:
+        text = f"{first.target_text} and {second.target_text}"
+        yield Mismatch(what=PinKind.TARGET, bearing=MismatchEffect.EXPECTED, said=text)

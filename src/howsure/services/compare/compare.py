@@ -6,7 +6,8 @@ not where a run starts."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 
 from msgspec import Struct
@@ -16,17 +17,19 @@ from howsure.errors import NotFound, PlanRefused
 from howsure.model.case import World
 from howsure.model.comparison import Comparison, PairComparison, Side
 from howsure.model.run import Run
-from howsure.reports.figures import pluralize
-from howsure.services.compare.comparability import (
-    changed_between,
-    changed_ids,
-    drop_changed,
-    run_mismatches,
-    same_rules,
-)
+from howsure.reports.figures import format_percent, pluralize
+from howsure.reports.run_facts import points_text
+from howsure.services.compare.comparability import changed_between, drop_changed, run_mismatches, same_rules
 from howsure.services.compare.differences import DifferenceOptions, compared_quantities, test_family, verdict_difference
 from howsure.services.compare.flips import find_flaky, find_flips
-from howsure.services.compare.pairs import PairedUnits, RunColumns, pair_clusters, pair_faces, pair_units, side_columns
+from howsure.services.compare.pairs import (
+    PairedUnits,
+    RunColumns,
+    pair_clusters,
+    pair_faces,
+    pair_units,
+    side_columns,
+)
 from howsure.services.compare.variance import read_noise
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
@@ -54,11 +57,7 @@ class CompareRequest(Struct, frozen=True, kw_only=True):
         return bool(self.pair)
 
 
-class SidePair(Struct, frozen=True, kw_only=True):
-    """Two sides to compare, each with the index of its run."""
-
-    first: tuple[int, Side]
-    second: tuple[int, Side]
+SidePair = tuple[Side, Side]
 
 
 class SidePairs(Struct, frozen=True, kw_only=True):
@@ -89,15 +88,14 @@ def choose_sides(runs: Sequence[RunColumns], request: CompareRequest) -> SidePai
     """The pairs of sides that the request asks for."""
     if request.grouped:
         return _groups(runs[0], request)
-    others = range(1, len(runs)) if len(runs) > 1 else (0,)
-    pairs = [_candidates(runs[0], other, runs[other], request) for other in others]
+    pairs = [_candidates(runs[0], other, request) for other in runs[1:] or runs]
     return SidePairs(
         versus=_named([each for one in pairs for each in one.versus]),
         left_out=tuple(dict.fromkeys(each for one in pairs for each in one.left_out)),
     )
 
 
-def _candidates(first: RunColumns, other: int, second: RunColumns, request: CompareRequest) -> SidePairs:
+def _candidates(first: RunColumns, second: RunColumns, request: CompareRequest) -> SidePairs:
     ours, theirs = first.attempts.candidate_names, second.attempts.candidate_names
     named = request.candidates or tuple((name, name) for name in ours if name in theirs)
     if not request.candidates and len(ours) == len(theirs) == 1:
@@ -116,7 +114,7 @@ def _candidates(first: RunColumns, other: int, second: RunColumns, request: Comp
         for name in columns.attempts.candidate_names
         if name not in {pair[place] for pair in named}
     ]
-    pairs = [SidePair(first=(0, _side(first, a)), second=(other, _side(second, b))) for a, b in named]
+    pairs = [(_side(first, one), _side(second, other)) for one, other in named]
     return SidePairs(versus=tuple(pairs), left_out=tuple(left_out))
 
 
@@ -134,9 +132,8 @@ def _groups(columns: RunColumns, request: CompareRequest) -> SidePairs:
     if len(chosen) != 1 or not chosen <= set(names):
         raise PlanRefused(f"groups are compared for one candidate: --candidate NAME=NAME with one of {_listed(names)}")
     candidate = chosen.pop()
-    first = (0, _side(columns, candidate, base))
-    others = [value for value in known if value != base]
-    pairs = [SidePair(first=first, second=(0, _side(columns, candidate, value))) for value in others]
+    first = _side(columns, candidate, base)
+    pairs = [(first, _side(columns, candidate, value)) for value in known if value != base]
     lacking = sum(label not in face.labels or request.pair not in face.labels for face in faces)
     left_out = (f"{pluralize(lacking, 'case')} without {label} or {request.pair}",) if lacking else ()
     return SidePairs(versus=tuple(pairs), left_out=left_out)
@@ -149,7 +146,7 @@ def _side(columns: RunColumns, candidate: str, group: str = "") -> Side:
 def _named(found: Sequence[SidePair]) -> tuple[SidePair, ...]:
     """Give the sides the shortest names that tell them apart: the run's name, with its id where two runs share it, and
     with the candidate where a run takes part with several."""
-    every = [side for versus in found for _, side in (versus.first, versus.second)]
+    every = [side for pair in found for side in pair]
     runs = {side.run_id: side.run_name for side in every}
     ambiguous = {name for name in runs.values() if not name or list(runs.values()).count(name) > 1}
     several = len({(side.run_id, side.candidate) for side in every}) > len(runs)
@@ -159,9 +156,7 @@ def _named(found: Sequence[SidePair]) -> tuple[SidePair, ...]:
         candidate = side.candidate or "unnamed"
         return replace(side, name=candidate if several and len(runs) == 1 else f"{run}/{candidate}" if several else run)
 
-    return tuple(
-        SidePair(first=(one.first[0], name(one.first[1])), second=(one.second[0], name(one.second[1]))) for one in found
-    )
+    return tuple((name(first), name(second)) for first, second in found)
 
 
 def _called(columns: RunColumns) -> str:
@@ -203,12 +198,14 @@ async def compare_stored(store: Store, request: CompareRequest) -> Comparison:
     runs = await asyncio.gather(*(_columns(store, runs_found, place, request) for place in range(len(runs_found))))
     _check_labels(runs[0], request)
     chosen = choose_sides(runs, request)
+    # Reversed: of a run that is named twice, the first has the labels.
+    by_id = {columns.run.id: columns for columns in reversed(runs)}
     label = request.cluster
     if label is None:
         explain = all(pin.dialect == World.EXPLAIN for run in runs_found for pin in run.pins.datasets)
         label = SCENARIO if explain and not request.grouped else ""
     return Comparison(
-        pairs=tuple([await _compared(store, runs, versus, request, label) for versus in chosen.versus]),
+        pairs=tuple([await _compared(store, by_id, versus, request, label) for versus in chosen.versus]),
         unit=request.pair or "case",
         cluster=label,
         margin=request.margin,
@@ -241,22 +238,24 @@ async def _columns(store: Store, runs: Sequence[Run], place: int, request: Compa
 
 
 async def _compared(
-    store: Store, runs: Sequence[RunColumns], versus: SidePair, request: CompareRequest, label: str
+    store: Store, runs: Mapping[str, RunColumns], versus: SidePair, request: CompareRequest, label: str
 ) -> PairComparison:
-    (one, first), (other, second) = versus.first, versus.second
+    first, second = versus
+    ours, theirs = runs[first.run_id], runs[second.run_id]
     group_by = request.by[0] if request.grouped else ""
     aligned = pair_units(
-        side_columns(runs[one], first, group_by=group_by, pair_by=request.pair),
-        side_columns(runs[other], second, group_by=group_by, pair_by=request.pair),
+        side_columns(ours, first, group_by=group_by, pair_by=request.pair),
+        side_columns(theirs, second, group_by=group_by, pair_by=request.pair),
     )
     _refuse_strangers(aligned, request)
-    changed = await changed_between(store, runs[one].run, runs[other].run)
-    same = drop_changed(aligned, changed_ids(changed))
+    changed = await changed_between(store, ours.run, theirs.run)
+    changed_ids = frozenset(before.id for before, _ in changed)
+    same = drop_changed(aligned, changed_ids)
     seen = pair_faces(same)
     options = DifferenceOptions(
         margin=request.margin, confidence=request.confidence, clusters=pair_clusters(same, seen, label)
     )
-    pins = runs[one].run.pins, runs[other].run.pins
+    pins = ours.run.pins, theirs.run.pins
     rules = same_rules(pins[0].rubric, pins[1].rubric)
     slices = () if request.grouped else request.by
     repeated = ((aligned.first, False), (aligned.second, True)) if any(pin.request.repeat > 1 for pin in pins) else ()
@@ -269,12 +268,34 @@ async def _compared(
         second=second,
         verdict=verdict_difference(same, options),
         differences=test_family(same, compared_quantities(same, seen, slices, rules), options),
-        flips=await find_flips(store, aligned, changed_ids(changed)),
-        unlike=() if runs[one].run.id == runs[other].run.id else run_mismatches(*pins, changed),
+        flips=await find_flips(store, aligned, changed_ids),
+        unlike=() if first.run_id == second.run_id else run_mismatches(*pins, changed),
         flaky=tuple(chain.from_iterable(flaky)),
         noise=tuple(chain.from_iterable(noise)),
-        notes=tuple(_notes(runs[one].run, runs[other].run, aligned)),
+        notes=(*_notes(ours.run, theirs.run, aligned), *await _drift_notes(store, ours.run, theirs.run)),
     )
+
+
+async def _drift_notes(store: Store, first: Run, second: Run) -> list[str]:
+    """What of the difference is the judge's: by the anchors that were judged again with both runs, or by the first run
+    itself, where its answers are the anchors of the second."""
+    before, after = first.pins.drift, second.pins.drift
+    if after is None or first.id == second.id:
+        return []
+    if after.anchors == first.id:
+        changes = [
+            f"judge: {points_text(each.judge)} on the same answers; agent, by today's judge: {points_text(each.agent)}"
+            for each in after.candidates
+            if each.agent
+        ]
+        return [f"by anchors, {change}" for change in changes]
+    if before is None or before.anchors != after.anchors:
+        return []
+    with suppress(NotFound, PlanRefused):  # the anchors' runs may be erased
+        found = await compare_stored(store, CompareRequest(runs=(before.judged_again, after.judged_again)))
+        changes = [points_text(each.verdict) for each in found.pairs]
+        return [f"by anchors judged with both runs, the judge changed by {', '.join(changes)}; it is part of this"]
+    return []
 
 
 def _refuse_strangers(aligned: PairedUnits, request: CompareRequest) -> None:
@@ -292,8 +313,28 @@ def _refuse_strangers(aligned: PairedUnits, request: CompareRequest) -> None:
     )
 
 
+def _unpaired_notes(aligned: PairedUnits) -> Iterator[str]:
+    """The few units that one side lacks, by name, and what came of each run as a whole."""
+    sides = (
+        (aligned.first, aligned.in_first, aligned.only_first),
+        (aligned.second, aligned.in_second, aligned.only_second),
+    )
+    if not any(alone for _, _, alone in sides):
+        return
+    for word, (own, paired, alone) in zip(("first", "second"), sides, strict=True):
+        if 0 < alone <= LISTED:
+            there = set(paired.tolist())
+            yield f"only on the {word} side: {', '.join(key for at, key in enumerate(own.keys) if at not in there)}"
+    runs = [own.columns for own, _, _ in sides]
+    if all(len(each.attempts.candidate_names) == 1 and each.run.counts.pass_rate is not None for each in runs):
+        counts = [each.run.counts for each in runs]
+        shares = [f"{format_percent(each.pass_rate or 0.0)} of {each.passed + each.failed:,}" for each in counts]
+        yield f"of all results, {shares[0]} passed in the first run and {shares[1]} in the second"
+
+
 def _notes(first: Run, second: Run, aligned: PairedUnits) -> list[str]:
-    notes = [
+    notes = [] if aligned.first.side.group else list(_unpaired_notes(aligned))
+    notes += [
         f"run {run.name!r} ({run.id[:8]}) is not finished: {run.counts.pending:,} are pending"
         for run in {first.id: first, second.id: second}.values()
         if run.counts.pending

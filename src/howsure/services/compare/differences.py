@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from howsure.model.comparison import Conclusion, Difference, DifferenceKind
 from howsure.model.score import UNIT, Direction, Scale
 from howsure.services.compare.pairs import (
     GENERAL,
-    Flags,
     Key,
     PairedUnits,
     UnitMeasure,
@@ -24,7 +24,8 @@ from howsure.services.compare.pairs import (
 )
 from howsure.stats.intervals import clip_interval
 from howsure.stats.paired_differences import PairedDifference as Found
-from howsure.stats.paired_differences import holm, is_equal, paired_means, paired_rates, pairs_to_settle
+from howsure.stats.paired_differences import holm, paired_means, paired_rates
+from howsure.stats.sample_sizes import is_equal, pairs_to_settle
 from howsure.store.run_columns import CasePreview
 
 VERDICT = "verdict"
@@ -48,23 +49,19 @@ class ComparedQuantity(Struct, frozen=True, kw_only=True):
     measuring: UnitMeasure
     scale: Scale = UNIT
     direction: Direction = Direction.HIGHER
-    among: Flags | None = None
+    among: NDArray[np.bool_] | None = None
     text: str = ""
     is_rate: bool = True
 
 
-class TestedDifference(Struct, frozen=True):
-    """A difference before its p-value is adjusted, with the test that it rests on."""
-
-    difference: Difference
-    found: Found | None
+TestedDifference = tuple[Difference, Found | None]
+"""A difference before its p-value is adjusted, with the test that it rests on."""
 
 
 def verdict_difference(aligned: PairedUnits, options: DifferenceOptions) -> Difference:
-    answered = _answer(
-        aligned, ComparedQuantity(name=VERDICT, kind=DifferenceKind.VERDICT, measuring=verdict_means), options
-    )
-    return _concluded(answered, answered.difference.p_value)
+    verdict = ComparedQuantity(name=VERDICT, kind=DifferenceKind.VERDICT, measuring=verdict_means)
+    answered = _answer(aligned, verdict, options)
+    return _concluded(answered, answered[0].p_value)
 
 
 def test_family(
@@ -72,8 +69,8 @@ def test_family(
 ) -> tuple[Difference, ...]:
     """Compare every quantity, with p-values adjusted over all of them."""
     answers = [_answer(aligned, question, options) for question in questions]
-    adjusted = iter(holm([answer.found.p_value for answer in answers if answer.found is not None]))
-    p_values = [None if answer.found is None else next(adjusted) for answer in answers]
+    adjusted = iter(holm([found.p_value for _, found in answers if found is not None]))
+    p_values = [None if found is None else next(adjusted) for _, found in answers]
     return tuple(
         replace(_concluded(answer, p_value), adjusted=p_value)
         for answer, p_value in zip(answers, p_values, strict=True)
@@ -90,13 +87,10 @@ def compared_quantities(
         *(_grader(aligned, key) for key in keys if key[1] is None),
         *(
             ComparedQuantity(
-                name=str(key[1]),
-                kind=DifferenceKind.RULE,
-                measuring=partial(grade_means, keys=[key]),
-                text=rules[key[1]],
+                name=id, kind=DifferenceKind.RULE, measuring=partial(grade_means, keys=[key]), text=rules[id]
             )
             for key in keys
-            if key[1] is not None and key[1] in rules
+            if (id := key[1]) is not None and id in rules
         ),
         *_components(aligned, [key for key in keys if key[1] in rules]),
         *(quantity for label in dict.fromkeys((None, DIFFICULTY, *by)) for quantity in _slices(previews, label)),
@@ -163,7 +157,7 @@ def _answer(aligned: PairedUnits, question: ComparedQuantity, options: Differenc
         text=question.text,
     )
     if found is None:
-        return TestedDifference(plain, None)
+        return plain, None
     scale, interval = question.scale, found.interval
     span = None if scale.high is None else scale.high - scale.low
     difference = replace(
@@ -180,13 +174,13 @@ def _answer(aligned: PairedUnits, question: ComparedQuantity, options: Differenc
         lowered=found.lowered,
         same=found.same,
     )
-    return TestedDifference(difference, found)
+    return difference, found
 
 
 def _concluded(answered: TestedDifference, p_value: float | None) -> Difference:
     """The difference with its conclusion. `p_value` is the one that counts: adjusted, where the quantity is one of
     many."""
-    difference, found = answered.difference, answered.found
+    difference, found = answered
     if found is None or p_value is None:
         return difference
     excluded = found.interval is None or not found.interval[0] <= 0 <= found.interval[1]

@@ -21,6 +21,8 @@ DETAILED = 500
 """Flips whose graders and criteria are named; of more flips, only the cases are listed."""
 LOOKED_AT = 200
 """Flaky cases whose transcripts are read to find out whether the agent or the judge varies."""
+WORDED = 120
+"""Flips at each end whose rules and criteria are told in words; of others, only the grader is named."""
 DECIDED = ("passed", "failed")
 
 Outcomes = Mapping[str, frozenset[str]]
@@ -36,28 +38,52 @@ class _FlippedPair(Struct, frozen=True):
 
 
 async def find_flips(store: Store, aligned: PairedUnits, changed: Collection[str] = ()) -> tuple[CaseFlip, ...]:
-    """The flips: those that got worse first, the largest change first. `changed` cases are marked."""
-    turned = sorted(_turned(aligned), key=lambda each: each.second.rate - each.first.rate)
+    """The flips: those that got worse first, the largest change first. `changed` cases are marked. A repeated case has
+    flipped if more than half of its tries have: two of three passed after three of three is what chance makes."""
+    flipped = [each for each in _turned(aligned) if is_flip(each.first, each.second)]
+    turned = sorted(flipped, key=lambda each: each.second.rate - each.first.rate)
     shown = [*turned[:DETAILED], *turned[max(DETAILED, len(turned) - DETAILED) :]]
     before = await _outcomes(store, aligned.first, aligned.in_first[[each.pair for each in shown]])
     after = await _outcomes(store, aligned.second, aligned.in_second[[each.pair for each in shown]])
     first_cases, second_cases = aligned.first.first_cases().tolist(), aligned.second.first_cases().tolist()
     ones, others = aligned.in_first.tolist(), aligned.in_second.tolist()
+    texts = await _part_texts(store, aligned, [*turned[:WORDED], *turned[-WORDED:]])
     made = []
     for each in turned:
         one, other = ones[each.pair], others[each.pair]
         id, other_id = aligned.first.case_id(first_cases[one]), aligned.second.case_id(second_cases[other])
+        graders = _changed(before.get(one, {}), after.get(other, {}))
+        own = texts.get(other, {})
         made.append(
             CaseFlip(
                 case_id=id,
                 other_id="" if other_id == id else other_id,
                 first=each.first,
                 second=each.second,
-                graders=_changed(before.get(one, {}), after.get(other, {})),
+                graders=graders,
+                causes=tuple(dict.fromkeys(own.get(name) or name.partition(":")[0] for name in graders)),
                 changed=id in changed,
             )
         )
     return tuple(made)
+
+
+def is_flip(first: TryCounts, second: TryCounts) -> bool:
+    """Whether the pass rates of a case differ by more than a half: with one try each, whenever the verdicts differ."""
+    apart = abs(first.passed * second.judged - second.passed * first.judged)
+    return 2 * apart > first.judged * second.judged
+
+
+async def _part_texts(store: Store, aligned: PairedUnits, flips: Sequence[_FlippedPair]) -> dict[int, dict[str, str]]:
+    """The words of each rule and criterion (`rubric:ID`) in the units of the second side that flipped."""
+    half = aligned.second
+    mine = np.isin(half.units, aligned.in_second[[each.pair for each in flips]])
+    unit_of = dict(zip(half.positions[mine].tolist(), half.units[mine].tolist(), strict=True))
+    found: dict[int, dict[str, str]] = defaultdict(dict)
+    for result in await store.result_grades(half.side.run_id, list(unit_of)):
+        parts = [(grade.name, grade.part) for grade in result.grades if grade.part]
+        found[unit_of[result.position]] |= {f"{name}:{part.id}": part.text for name, part in parts}
+    return found
 
 
 def _turned(aligned: PairedUnits) -> list[_FlippedPair]:

@@ -18,7 +18,7 @@ from howsure.dialects.lines import RowDialect
 from howsure.dialects.test_set import unwritable as test_set_reasons
 from howsure.dialects.writers import Reason
 from howsure.model.case import Case, World
-from howsure.services.convert.loss_report import CaseLosses, FittedCase, lose_metadata
+from howsure.services.convert.loss_report import CaseLosses, FittedCase, lose_keys
 from howsure.services.convert.neutral_cases import make_neutral
 from howsure.services.convert.to_explain import to_explain
 from howsure.services.convert.to_golden import to_golden
@@ -73,9 +73,8 @@ def to_plain(case: Case) -> FittedCase:
     if case.world == World.PLAIN:
         return FittedCase(case)
     losses, neutral = CaseLosses(), make_neutral(case)
-    lose_metadata(neutral.rest, losses)
-    for key in neutral.reference:
-        losses.lost(f"reference_data.{key}")
+    lose_keys("metadata", neutral.rest, losses)
+    lose_keys("reference_data", neutral.reference, losses)
     return losses.fitted(structs.replace(neutral.case, world=World.PLAIN, metadata=neutral.flat))
 
 

@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from howsure.dialects.base import Dialect, Importer
-from howsure.dialects.datasets import HEAD, FileReport, OnePass, expand, read_cases, readable, spool, validate
-from howsure.dialects.explain_schema import TOPIC_FAMILIES
+from howsure.dialects.datasets import HEAD, FileReport, OnePass, expand, read_cases, readable, validate
+from howsure.dialects.explain_rows import TOPIC_FAMILIES
 from howsure.dialects.importers.base import SKIPPED, ConfigurableImporter, FolderImporter, ImportOptions
 from howsure.dialects.importers.records import head_columns
 from howsure.dialects.lines import ENDINGS as ROW_ENDINGS
@@ -30,27 +30,24 @@ from howsure.errors import Conflict, DatasetInvalid, InputError, Problem, Unknow
 from howsure.kit import Kit
 from howsure.model.case import Case, SingleTurn
 from howsure.services.convert.conversions import FitCase, conversion_to
-from howsure.services.convert.loss_report import FieldLoss, FittedCase, LossKind, LossReport
+from howsure.services.convert.loss_report import FieldLoss, FittedCase, LossEntry, LossKind, LossReport
+from howsure.services.files import spool
 
 EMPTY = "empty-file"
 
 
-class ConversionSource:
+class ConversionSource(OnePass):
     """One file. `foreign`: an importer reads it, so we make up its ids."""
 
     def __init__(self, path: Path, reader: Importer, *, foreign: bool) -> None:
+        super().__init__(path, reader)
         self.path = path
         self.reader = reader
         self.foreign = foreign
-        self._reading = OnePass(path, reader)
-
-    def cases(self) -> Iterator[Case]:
-        """Every case up to the first problem; the rest of the file is read for its problems only."""
-        return self._reading.cases()
 
     def report(self) -> FileReport:
         """The problems and warnings of the file; complete when all cases were read."""
-        report = self._reading.report()
+        report = super().report()
         left_out = any(warning.code == SKIPPED for warning in report.warnings)
         if left_out and [problem.code for problem in report.problems] == [EMPTY]:
             # Everything in the file was left out, each with its reason: that is not an empty file.
@@ -89,7 +86,8 @@ def recognise(path: Path, kit: Kit) -> str:
         head = file.read(HEAD)
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         raise DatasetInvalid(str(path), [Problem(code=EMPTY, message="there is nothing in this file", file=str(path))])
-    for kinds in (list(kit.dialects), list(kit.importers)):
+    certain = [each for each in kit.dialects if not getattr(each, "fallback", False)]
+    for kinds in (certain, list(kit.importers), [each for each in kit.dialects if each not in certain]):
         fitting = [each.name for each in kinds if each.detect(path, head)]
         if len(fitting) == 1:
             return fitting[0]
@@ -209,7 +207,7 @@ def _check(request: ConversionRequest, kit: Kit | None = None) -> None:
     if request.to not in known:
         raise UnknownName("target", request.to, list(known))
     if known[request.to] and output.suffix.lower() not in known[request.to]:
-        raise InputError(f"{output}: a {request.to} file ends in {' or '.join(known[request.to])}")
+        raise InputError(f"{output}: files of the format {request.to} end in {' or '.join(known[request.to])}")
     if not output.parent.is_dir():
         raise InputError(f"{output.parent}: no such folder")
     if request.append and request.to != "golden":
@@ -228,7 +226,7 @@ def _write(output: Path, dialect: Dialect, cases: Iterator[Case]) -> None:
         dialect.write(cases, staged)
         report = validate(staged, dialect)
         if report.problems:
-            raise DatasetInvalid(str(output), report.problems)
+            raise DatasetInvalid(str(output), report.problems, report.more_problems)
         os.replace(staged, output)
 
 
@@ -262,11 +260,15 @@ class _Conversion:
                 if converted is not None:
                     copy_attachments(converted)
                     yield converted
+            # An importer may say what its source holds and a case has no place for.
+            for id, field, why in getattr(source.reader, "losses", ()):
+                self._losses.add(id, (LossEntry(LossKind.LOST, field, why),))
         # All sources are read now: their own problems are reported before those of the output.
         self._reports = [source.report() for source in self._sources]
         problems = [problem for report in self._reports for problem in report.problems]
         if problems:
-            raise DatasetInvalid(", ".join(str(source.path) for source in self._sources), problems)
+            more = sum(report.more_problems for report in self._reports)
+            raise DatasetInvalid(", ".join(str(source.path) for source in self._sources), problems, more)
         if ids.problems:
             raise DatasetInvalid(str(self._request.output), ids.problems)
         if not self._written and not self._existing:

@@ -3,9 +3,8 @@ number of cases and the first of them. A conversion drops nothing that is not li
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from enum import Enum
-from typing import Any
 
 from msgspec import Struct
 
@@ -85,9 +84,8 @@ def kind_name(expectation: Expectation) -> str:
     return str(type(expectation).__struct_config__.tag)
 
 
-def lose_metadata(rest: Mapping[str, Any], losses: CaseLosses, kept: Iterable[str] = ()) -> None:
-    """Note the loss of all metadata but what is `kept`."""
-    known = set(kept)
-    for key in rest:
-        if key not in known:
-            losses.lost(f"metadata.{key}")
+def lose_keys(name: str, keys: Iterable[str], losses: CaseLosses, kept: Collection[str] = ()) -> None:
+    """Note the loss of all keys of this field but those that are `kept`."""
+    for key in keys:
+        if key not in kept:
+            losses.lost(f"{name}.{key}")

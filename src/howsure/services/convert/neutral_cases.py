@@ -116,7 +116,7 @@ def _take_stored(flat: Json) -> StoredParts:
 
 def _take_metadata(case: Case, rest: Json) -> Json:
     """Take the user's own metadata out of `rest`."""
-    if case.world == World.LEGAL:
+    if case.world in (World.LEGAL, World.PLAIN):
         flat = {key: value for key, value in rest.items() if key != UNKNOWN}
         for key in flat:
             del rest[key]

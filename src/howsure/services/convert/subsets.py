@@ -9,7 +9,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from hashlib import sha256
 from itertools import islice
@@ -23,7 +23,10 @@ from howsure.dialects.base import Dialect, Watch
 from howsure.dialects.datasets import detect, expand, file_changed, validate
 from howsure.dialects.golden import LISTS
 from howsure.dialects.lines import LONGEST_CELL, is_table, open_file, read_lines
+from howsure.dialects.plain_columns import TableDialect
 from howsure.dialects.simulation import question_of
+from howsure.dialects.tables import is_cut_by_lines
+from howsure.dialects.tool_datasets.documents import ToolDialect
 from howsure.dialects.writers import AtomicFile, write_json
 from howsure.errors import Conflict, DatasetInvalid, InputError, Problem
 from howsure.kit import Kit
@@ -211,6 +214,17 @@ def sample(
     return DatasetPart(path=str(output), cases=count, groups=shares if by else {})
 
 
+def sample_chosen(
+    file: Path, kit: Kit, output: Path, choose: Callable[[Sequence[str]], Collection[str]], *, force: bool = False
+) -> DatasetPart:
+    """Write the cases that `choose` picks from the ids of the file, in the order of the file."""
+    dataset = _open(file, kit)
+    _check_output(output, dataset.path, force)
+    chosen = choose([mark.id for mark in dataset.marks])
+    places = [place for place, mark in enumerate(dataset.marks) if mark.id in chosen]
+    return _write(dataset, {output: places}, force)[0]
+
+
 def split_by_label(file: Path, kit: Kit, folder: Path, by: str, *, force: bool = False) -> list[DatasetPart]:
     """Write one file for each value of the label; a case with several tags counts by its first."""
     dataset = _open(file, kit, by)
@@ -284,7 +298,13 @@ def _repeated(datasets: Sequence[_Dataset]) -> list[set[int]]:
 
 
 def _open(path: Path, kit: Kit, by: str = "") -> _Dataset:
-    dialect = detect(path, list(kit.dialects))
+    dialect = detect(path, list(kit.dialects), kit.importers)
+    if isinstance(dialect, TableDialect) and not is_cut_by_lines(path):
+        example = f"howsure convert {path} --to {dialect.name} -o {path.stem}.jsonl"
+        raise InputError(f"{path}: of plain tables, JSONL and CSV with commas can be divided; first type `{example}`")
+    if isinstance(dialect, ToolDialect):
+        example = f"howsure convert {path} --to plain -o {path.stem}.jsonl"
+        raise InputError(f"{path}: a file of the dialect {dialect.name} cannot be divided; first type `{example}`")
     marks: list[_CaseMark] = []
     labels: list[str] = []
 
@@ -298,7 +318,7 @@ def _open(path: Path, kit: Kit, by: str = "") -> _Dataset:
 
     report = validate(path, dialect, look)
     if report.problems:
-        raise DatasetInvalid(str(path), report.problems)
+        raise DatasetInvalid(str(path), report.problems, report.more_problems)
     return _Dataset(original=OriginalFile(path, report.sha256), dialect=dialect, marks=marks, labels=labels)
 
 

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
-from howsure.dialects.explain_rows import FAILED, LABELS, MUTATIONS, PAYLOAD_NAMES
-from howsure.dialects.explain_schema import DEFAULT_EVALS, PAYLOADS
+from howsure.dialects.explain_rows import DEFAULT_EVALS, FAILED, LABELS, MUTATIONS, PAYLOAD_NAMES, PAYLOADS
 from howsure.dialects.extras import KEY as UNKNOWN
 from howsure.dialects.importers.base import text_hash
 from howsure.model.case import Case, SingleTurn, World, user_turns
 from howsure.model.expectation import Contract, Expectation, Goal, Matching, Qualities, ReferenceAnswer, ToolCalls
 from howsure.model.transcript import BrokenRecording, Message, Role, Tool, ToolCall, ToolResult, Transcript
-from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_metadata
+from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_keys
 from howsure.services.convert.neutral_cases import as_question, make_neutral
 
 RELEVANT = "relevant"
@@ -28,13 +27,10 @@ def to_explain(case: Case, given_labels: Mapping[str, str]) -> FittedCase:
     if missing:
         given_by = " ".join(f"--metadata {name}:…" for name in missing)
         return FittedCase(None, (), f"an explain row needs {', '.join(missing)} (give them with {given_by})")
-    for key in neutral.flat:
-        if key not in LABELS:
-            losses.lost(f"metadata.{key}")
-    for key in neutral.reference:
-        losses.lost(f"reference_data.{key}")
+    lose_keys("metadata", neutral.flat, losses, LABELS)
+    lose_keys("reference_data", neutral.reference, losses)
     kept = (UNKNOWN, PAYLOAD_NAMES, MUTATIONS) if case.world == World.EXPLAIN else ()
-    lose_metadata(neutral.rest, losses, kept)
+    lose_keys("metadata", neutral.rest, losses, kept)
     for name in ("name", "tags", "state"):
         if getattr(plain, name):
             losses.lost(name)
@@ -46,7 +42,7 @@ def to_explain(case: Case, given_labels: Mapping[str, str]) -> FittedCase:
             plain,
             id=_id(plain, labels["agent_name"], losses),
             input=_question(plain, losses),
-            expectations=_expectations(plain.expectations, tools is not None, losses),
+            expectations=_expectations(plain.expectations, losses),
             world=World.EXPLAIN,
             name="",
             tags=(),
@@ -89,9 +85,7 @@ def _question(case: Case, losses: CaseLosses) -> SingleTurn:
     return SingleTurn(message=question.message, context=context)
 
 
-def _expectations(
-    expectations: tuple[Expectation, ...], has_tools: bool, losses: CaseLosses
-) -> tuple[Expectation, ...]:
+def _expectations(expectations: tuple[Expectation, ...], losses: CaseLosses) -> tuple[Expectation, ...]:
     by_kind: dict[type, Expectation] = {}
     for expectation in expectations:
         fitting = _expectation(expectation, losses)

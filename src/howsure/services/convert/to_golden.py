@@ -14,7 +14,7 @@ from howsure.dialects.golden import FILE_FIELDS, labels
 from howsure.dialects.reference_data import INTERACTIONS
 from howsure.model.case import Case, World
 from howsure.model.expectation import AgentsInvolved, Expectation, FinalState, ToolCalls, Trajectory
-from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_metadata
+from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_keys
 from howsure.services.convert.neutral_cases import (
     STORED_KEY,
     NeutralCase,
@@ -40,7 +40,7 @@ def to_golden(case: Case) -> FittedCase:
     of_calls = isinstance(unknown, dict) and all(pointer.startswith(f"{INTERACTIONS}/") for pointer in unknown)
     stays = ("updated_datetime", UNKNOWN) if of_calls else ("updated_datetime",)
     rest = {key: neutral.rest[key] for key in stays if key in neutral.rest}
-    lose_metadata(neutral.rest, losses, stays)
+    lose_keys("metadata", neutral.rest, losses, stays)
     if plain.recorded is not None:
         losses.lost("recorded", "golden files hold questions, not what was answered; a simulation file holds both")
     stored: Json = {**({"metadata": metadata} if metadata else {}), **rest}

@@ -11,7 +11,7 @@ from msgspec import structs
 from howsure.model.case import Case, World
 from howsure.model.expectation import CorrectChoice, Criteria, Expectation, Goal, ReferenceAnswer, WeightedCriteria
 from howsure.model.transcript import Message
-from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_metadata
+from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_keys
 from howsure.services.convert.neutral_cases import STORED_KEY, NeutralCase, StoredParts, as_question, make_neutral
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ def to_legal(case: Case, dataset: str) -> FittedCase:
     metadata = _metadata(neutral, others, losses, made="dataset" not in plain.labels)
     if plain.recorded is not None:
         losses.lost("recorded", "legal files hold questions; answers go into a responses file")
-    lose_metadata(neutral.rest, losses)
+    lose_keys("metadata", neutral.rest, losses)
     if "dataset" not in plain.labels:
         losses.changed("labels.dataset", f"rows name their dataset; this one is {dataset!r}")
     labels = {"dataset": plain.labels.get("dataset") or dataset, "task_type": TASKS[type(expectation)]}

@@ -8,7 +8,8 @@ from typing import Any
 
 from msgspec import structs
 
-from howsure.dialects.test_set import BY_NAME, HEADER, SCENARIO, SINGLE_TURN, is_by_name, labels_of
+from howsure.dialects.test_set import BY_NAME, HEADER, REFERENCE, SCENARIO, SINGLE_TURN, is_by_name, labels_of
+from howsure.model.adk_criteria import CRITERIA, RUBRICS
 from howsure.model.case import Case, Scenario, SingleTurn, World
 from howsure.model.expectation import (
     CorrectChoice,
@@ -25,7 +26,7 @@ from howsure.model.expectation import (
     WeightedCriteria,
     text_id,
 )
-from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_metadata
+from howsure.services.convert.loss_report import CaseLosses, FittedCase, kind_name, lose_keys
 from howsure.services.convert.neutral_cases import NeutralCase, as_message_or_scenario, make_neutral, options_of
 
 Json = dict[str, Any]
@@ -44,11 +45,13 @@ def to_test_set(case: Case) -> FittedCase:
     for name in ("profile", "tools", "recorded"):
         if getattr(plain, name) not in (None, ""):
             losses.lost(name)
-    lose_metadata(neutral.rest, losses, ("inputs",))
-    for key in neutral.reference:
-        losses.lost(f"reference_data.{key}")
+    lose_keys("metadata", neutral.rest, losses, ("inputs",))
+    lose_keys("reference_data", neutral.reference, losses, (CRITERIA, RUBRICS))
+    of_adk = {key: neutral.reference[key] for key in (CRITERIA, RUBRICS) if key in neutral.reference}
     kind = SCENARIO if isinstance(user_input, Scenario) else SINGLE_TURN
     metadata: Json = {HEADER: neutral.beside} if neutral.beside else {}
+    if of_adk:
+        metadata[REFERENCE] = of_adk
     if "inputs" in neutral.rest:
         metadata["inputs"] = neutral.rest["inputs"]
     return losses.fitted(

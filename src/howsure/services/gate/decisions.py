@@ -13,7 +13,8 @@ from howsure.model.summary import GateOutcome, GateRuling
 from howsure.policies.gates import BoundSign, GateBound
 from howsure.reports.figures import format_number, pluralize
 from howsure.services.gate.evidence import Observations
-from howsure.stats.intervals import Estimate, Interval
+from howsure.stats.intervals import Estimate, Interval, IntervalMethod, rate_interval
+from howsure.stats.sample_sizes import cases_for_value
 
 GOOD = {
     BoundSign.AT_LEAST: "at or above",
@@ -45,11 +46,7 @@ class GateUnit(Enum):
             case GateUnit.SHARE:
                 return f"{_percent(value)} %"
             case GateUnit.SECONDS:
-                return (
-                    f"{value:.0f} ms"
-                    if abs(value) < 0.001
-                    else (f"{1000 * value:.0f} ms" if abs(value) < 1 else f"{format_number(round(value, 2))} s")
-                )
+                return f"{1000 * value:.0f} ms" if abs(value) < 1 else f"{format_number(round(value, 2))} s"
             case GateUnit.DOLLARS:
                 return f"{value:.4f}".rstrip("0").rstrip(".") + " USD" if abs(value) < 1 else f"{value:,.2f} USD"
             case GateUnit.TOKENS:
@@ -109,17 +106,21 @@ Estimator = Callable[[Observations], Estimate | None]
 NOT_SURE = "That is not sure, though:"
 
 
+def value_needed(_: Observations, found: Estimate, limit: float) -> int | None:
+    return None if found.interval is None else cases_for_value(found.value, found.interval, found.clusters, limit)
+
+
 class GateQuestion(Struct, frozen=True, kw_only=True):
     """How one quantity is estimated (`estimate`), the best and the worst that a value can be (`extremes`), and how many
-    cases in all would settle it (`needed`). `what` describes the value ({} stands for it); `lacking` says what a
-    missing observation lacks."""
+    cases in all would settle it, given the limit (`needed`). `what` describes the value ({} stands for it); `lacking`
+    says what a missing observation lacks."""
 
     bound: GateBound
     unit: GateUnit
     what: str
     estimate: Estimator
     extremes: Interval
-    needed: Callable[[Observations, Estimate], int | None]
+    needed: Callable[[Observations, Estimate, float], int | None] = value_needed
     lacking: str = "a verdict"
 
 
@@ -149,7 +150,7 @@ def decide_estimate(question: GateQuestion, observed: Observations) -> GateRulin
         text += f" as {'bad' if outcome is GateOutcome.HELD else 'good'}, it would be {flipped.value}."
         outcome = GateOutcome.INCONCLUSIVE
     elif outcome is GateOutcome.INCONCLUSIVE:
-        needed = question.needed(observed, found)
+        needed = question.needed(observed, found, question.bound.limit)
         more_cases = None if needed is None else max(1, needed - found.clusters)
         text += f" {more_cases_text(more_cases)}"
     return GateRuling(
@@ -172,8 +173,19 @@ def _told(question: GateQuestion, observed: Observations, found: Estimate, outco
     left = missing_text(len(observed.missing), observed.noun, question.lacking)
     if found.interval is None:
         return f"{value}: too few to say how sure that is.{left}"
+    # A rate has the interval that is shown with it everywhere; the exact one, never surer than it says, decides.
+    shown = shown_interval(found)
     where = limit_text(question.unit, question.bound, outcome)
-    return f"{value}; likely {interval_text(question.unit, found.interval)}, {where}.{left}"
+    if interval_outcome(question.bound, shown) is not outcome:
+        where = f"and {where.removeprefix('and ')} by the exact interval, which decides: "
+        where += interval_text(question.unit, found.interval)
+    return f"{value}; likely {interval_text(question.unit, shown)}, {where}.{left}"
+
+
+def shown_interval(found: Estimate) -> Interval:
+    """The interval of an estimate as runs, reports and trends show it."""
+    known = rate_interval(round(found.value * found.n), found.n) if found.form is IntervalMethod.EXACT else None
+    return known or found.interval or (-inf, inf)
 
 
 def _basis(observed: Observations, found: Estimate) -> str:

@@ -11,8 +11,8 @@ from math import isnan
 from msgspec import Struct
 
 from howsure.errors import NotFound
-from howsure.model.case import World
 from howsure.model.expectation import text_id
+from howsure.model.result import DECIDED_EARLY
 from howsure.model.run import Run
 from howsure.model.score import Scale
 from howsure.model.summary import Summary
@@ -23,13 +23,12 @@ from howsure.store.results import CostTotals, PartGrade
 from howsure.store.run_columns import OUTCOMES, VERDICTS, AttemptColumns, GradeColumn
 from howsure.store.store import Store
 
-SCENARIO = "scenario_id"
 TAGS = ("tag", "tags")
 
 
 class GateColumns(Struct, frozen=True, kw_only=True):
     """What was read of one run. `chosen` has, for each filter of labels, the cases that it selects; `scenarios` the
-    cluster of each case that belongs to one."""
+    cluster of each case that belongs to one; `unasked` are attempts that a run which was sure did not make."""
 
     attempts: AttemptColumns
     measured: Sequence[GradeColumn]
@@ -38,6 +37,7 @@ class GateColumns(Struct, frozen=True, kw_only=True):
     part_grades: Sequence[PartGrade] = ()
     chosen: Mapping[str, frozenset[str]] = {}
     scenarios: Mapping[str, str] = {}
+    unasked: frozenset[int] = frozenset()
 
 
 async def read_gate_columns(store: Store, run: Run, conditions: Sequence[GateCondition]) -> GateColumns:
@@ -54,7 +54,8 @@ async def read_gate_columns(store: Store, run: Run, conditions: Sequence[GateCon
         part_ids=known,
         part_grades=await store.part_grades(run.id, part_ids) if part_ids else (),
         chosen=await _chosen(store, run, [gate_scope(each).labels for each in conditions]),
-        scenarios=await scenario_clusters(store, run),
+        scenarios=await store.scenario_clusters(run),
+        unasked=frozenset(await store.flagged_positions(run.id, DECIDED_EARLY)) if run.pins.sure else frozenset(),
     )
 
 
@@ -97,15 +98,6 @@ async def _chosen(
                 if matches(case, labels):
                     found[key].add(case.id)
     return {key: frozenset(cases) for key, cases in found.items()}
-
-
-async def scenario_clusters(store: Store, run: Run) -> dict[str, str]:
-    """The scenario of each case of an Explain run: cases of one scenario resemble one another, so they are one
-    cluster."""
-    if any(pin.dialect != World.EXPLAIN for pin in run.pins.datasets):
-        return {}
-    faces = await store.case_previews(run.id)
-    return {face.id: f"scenario {face.labels[SCENARIO]}" for face in faces if SCENARIO in face.labels}
 
 
 def labels_key(labels: Mapping[str, Sequence[str]]) -> str:
@@ -265,7 +257,7 @@ class Evidence:
         if which.labels and not chosen:
             raise UnknownInRun("label of cases", labels_key(which.labels), ())
         for place, position in enumerate(attempts.positions):
-            if attempts.candidate_names[attempts.candidates[place]] != candidate:
+            if attempts.candidate_names[attempts.candidates[place]] != candidate or position in self.columns.unasked:
                 continue
             if chosen is None or self.case_of[position] in chosen:
                 yield position, VERDICTS[attempts.verdicts[place]]

@@ -8,10 +8,12 @@ from importlib import import_module
 
 from msgspec.structs import replace
 
-from howsure.model.summary import GateRuling, Summary
-from howsure.policies.gate_expressions import read_gates
+from howsure.model.summary import GateOutcome, GateRuling, Summary
+from howsure.policies.gates import read_anytime_gate, read_gates
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
+
+LOOKED = " This interval is that of a fixed number of cases; the run stopped because of what it saw."
 
 
 def combine_gates(work: Workspace, expressions: Sequence[str]) -> tuple[str, ...]:
@@ -24,20 +26,46 @@ def combine_gates(work: Workspace, expressions: Sequence[str]) -> tuple[str, ...
 async def rule_on_gates(
     store: Store, summary: Summary, expressions: Sequence[str] | None = None, *, pinned: bool = True
 ) -> Summary:
-    """The summary with a ruling on each gate: those the run is pinned to (`pinned`), and the given ones."""
-    expressions = (*(summary.run.pins.request.gates if pinned else ()), *(expressions or ()))
+    """The summary with a ruling on each gate: those the run is pinned to (`pinned`), first the one that it was to be
+    sure of, and the given ones."""
+    pins = summary.run.pins
+    expressions = (*(pins.request.gates if pinned else ()), *(expressions or ()))
+    sure = pins.sure if pinned else ()
+    if pinned and pins.request.until_sure and not sure:
+        text, looks = "It is not decided yet: the run has not ended.", (0, summary.run.counts.total)
+        undecided = GateOutcome.INCONCLUSIVE
+        sure = (GateRuling(expression=pins.request.until_sure, outcome=undecided, reason=text, looks=looks),)
     if not expressions:
-        return summary
+        return replace(summary, gates=sure) if sure else summary
     rulings = import_module("howsure.services.gate.rulings")
     found: tuple[GateRuling, ...] = await rulings.make_rulings(store, summary, read_gates(expressions))
-    return replace(summary, gates=found)
+    if pins.stopped_early:
+        found = tuple(replace(each, reason=each.reason + LOOKED) if each.interval else each for each in found)
+    return replace(summary, gates=(*sure, *found))
 
 
-async def decide_gates(work: Workspace, name: str, expressions: Sequence[str]) -> Summary:
+async def decide_gates(
+    work: Workspace, name: str, expressions: Sequence[str], labels: Sequence[str] = (), *, anytime: bool = False
+) -> Summary:
     """`howsure gate`: decide the given gates on a stored run; without any, its own gates, or else those of the
-    settings."""
+    settings. With `labels` (files, or `stored`), pass rates are those that people would give. `anytime`: with intervals
+    that hold at every look."""
     read_gates(expressions)
     async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
-        chosen = tuple(expressions) or run.pins.request.gates or work.settings.gates
-        return await rule_on_gates(store, await store.summary(run.id), chosen, pinned=False)
+        request, summary = run.pins.request, await store.summary(run.id)
+        if anytime:
+            own = (request.until_sure,) if request.until_sure else request.gates or work.settings.gates
+            gates = tuple(read_anytime_gate(each, finished=True) for each in expressions or own)
+            looks = import_module("howsure.services.run.until_sure")
+            found: tuple[GateRuling, ...] = await looks.rule_at_every_look(store, run, gates)
+            return replace(summary, gates=found)
+        if not expressions and (request.gates or request.until_sure):
+            ruled = await rule_on_gates(store, summary)
+        else:
+            ruled = await rule_on_gates(store, summary, expressions or work.settings.gates, pinned=False)
+        if not labels or not ruled.gates:
+            return ruled
+        corrections = import_module("howsure.services.gate.label_rulings")
+        corrected: Summary = await corrections.correct_rulings(work, store, ruled, labels)
+        return corrected

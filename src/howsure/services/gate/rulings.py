@@ -1,6 +1,7 @@
 """Every gate of a run, decided: one ruling for each candidate where the gate is about candidates, one for the whole run
-otherwise. Totals (errors, money, tokens, rules that must always hold) are counted exactly; `no_regression` compares
-with an earlier run on the cases that both judged. Loads numpy and scipy: `gate.py` imports it when there is a gate."""
+otherwise. Pass rates, means, repeats, latencies and spending per case are decided on an interval. Totals (errors,
+money, tokens, rules that must always hold) are counted exactly; `no_regression` compares with an earlier run on the
+cases that both judged. Loads numpy and scipy: `gate.py` imports it when there is a gate."""
 
 from __future__ import annotations
 
@@ -11,7 +12,6 @@ from math import inf
 from msgspec.structs import replace
 
 from howsure.errors import InputError
-from howsure.model.comparison import MismatchEffect
 from howsure.model.run import ModelSpending
 from howsure.model.summary import GateOutcome, GateRuling, Summary
 from howsure.policies.gates import (
@@ -32,22 +32,167 @@ from howsure.policies.gates import (
     SpendingUnit,
 )
 from howsure.reports.figures import pluralize
-from howsure.services.compare.comparability import ChangedCases, changed_between, changed_ids, run_mismatches
-from howsure.services.gate.decisions import GateQuestion, GateUnit, decide_estimate, decide_total, nothing_to_decide
-from howsure.services.gate.estimates import (
-    WHOLE,
-    observe_passes,
-    rule_latency,
-    rule_mean_grade,
-    rule_pass_rate,
-    rule_repeats,
-    rule_spending_per_case,
+from howsure.services.compare.comparability import ChangedCases, changed_between, mismatch_texts
+from howsure.services.gate.decisions import (
+    GateQuestion,
+    GateUnit,
+    decide_estimate,
+    decide_total,
+    nothing_to_decide,
     value_needed,
 )
 from howsure.services.gate.evidence import Evidence, Observations, UnknownInRun, gate_scope, read_gate_columns
-from howsure.stats.intervals import Estimate
+from howsure.stats.estimates import estimate_mean, estimate_percentile, estimate_rate, reliability, values_needed
+from howsure.stats.intervals import Estimate, Interval
 from howsure.stats.paired_differences import pair_cases, paired_rates
+from howsure.stats.sample_sizes import cases_for_rate
 from howsure.store.store import Store
+
+WHOLE = (0.0, 1.0)
+
+
+def rule_pass_rate(condition: PassRate, evidence: Evidence, candidate: str) -> GateRuling:
+    observed, bound = observe_passes(condition.scope, evidence, candidate), condition.bound
+    if (bound.sign, bound.limit) in ((BoundSign.AT_LEAST, 1), (BoundSign.AT_MOST, 0)):
+        # No number of cases can show that about other cases; it can only be counted for these.
+        wrong = sum(not bound.good(value) for value in observed.values)
+        n, missing = len(observed.values), len(observed.missing)
+        if not n:
+            return nothing_to_decide(f"No {observed.noun} has a verdict.", missing)
+        value = sum(observed.values) / n
+        text = f"{n - wrong:,} of {pluralize(n, observed.noun)} {'passed' if bound.sign.upward else 'failed'}"
+        if wrong:
+            outcome = GateOutcome.FAILED
+        elif missing:
+            outcome, text = GateOutcome.INCONCLUSIVE, f"{text}, but {missing:,} more have no verdict"
+        else:
+            outcome = GateOutcome.HELD
+        reason = f"{text} (counted: an interval never reaches the end of the scale)."
+        return GateRuling(expression="", outcome=outcome, reason=reason, value=value, n=n, unjudged=missing)
+    question = GateQuestion(
+        bound=condition.bound,
+        unit=GateUnit.SHARE,
+        what="{} passed",
+        estimate=_rate,
+        extremes=WHOLE,
+        needed=_rate_needed,
+    )
+    return decide_estimate(question, observed)
+
+
+def observe_passes(which: GateScope, evidence: Evidence, candidate: str) -> Observations:
+    """Whether each attempt, or each check of a grader, rule or criterion, passed."""
+    if which.part:
+        return evidence.checks(candidate, which)
+    return evidence.passes(candidate, which) if which.grader else evidence.verdicts(candidate, which)
+
+
+def _rate(observed: Observations) -> Estimate | None:
+    verdicts = [value == 1 for value in observed.values]
+    return estimate_rate(verdicts, clusters=observed.clusters) if verdicts else None
+
+
+def _rate_needed(observed: Observations, found: Estimate, limit: float) -> int | None:
+    if found.interval is not None and (observed.clusters is None or found.value in WHOLE):
+        return cases_for_rate(round(found.value * found.clusters), found.clusters, limit)
+    return value_needed(observed, found, limit)
+
+
+def rule_mean_grade(condition: MeanGrade, evidence: Evidence, candidate: str) -> GateRuling:
+    observed, scale = evidence.values(candidate, condition.scope)
+    bounds = None if scale.high is None else (scale.low, scale.high)
+    question = _mean_question(condition.bound, GateUnit.POINTS, observed, bounds, "a value", lowest=scale.low)
+    return decide_estimate(question, observed)
+
+
+def _mean_question(
+    bound: GateBound,
+    unit: GateUnit,
+    observed: Observations,
+    bounds: Interval | None,
+    lacking: str,
+    *,
+    lowest: float = 0.0,
+) -> GateQuestion:
+    """The question about a mean. On an open scale, from `lowest` up, a missing value counts as the best or the worst of
+    those seen."""
+    seen = (min(observed.values, default=0.0), max(observed.values, default=0.0))
+    return GateQuestion(
+        bound=bound,
+        unit=unit,
+        what="{} on average",
+        estimate=lambda observations: _mean(observations, bounds, lowest),
+        extremes=bounds or seen,
+        lacking=lacking,
+    )
+
+
+def _mean(observed: Observations, bounds: Interval | None, lowest: float) -> Estimate | None:
+    found = estimate_mean(observed.values, observed.clusters, bounds=bounds)
+    if found is None or (found.interval is None and found.clusters < 2):
+        return found
+    # On an open scale, values that are all equal show no spread, so there is no interval.
+    low, high = found.interval or (found.value, found.value)
+    return replace(found, interval=(max(low, lowest), high))
+
+
+def rule_spending_per_case(condition: SpendingLimit, evidence: Evidence, candidate: str) -> GateRuling:
+    money = condition.of is SpendingUnit.COST
+    observed = evidence.spent(candidate, GateScope(), money=money)
+    unit, lacking = (GateUnit.DOLLARS, "a known cost") if money else (GateUnit.TOKENS, "a count of tokens")
+    return decide_estimate(_mean_question(condition.bound, unit, observed, None, lacking), observed)
+
+
+def rule_repeats(condition: RepeatedPass, evidence: Evidence, candidate: str) -> GateRuling:
+    """pass@k or pass^k over the cases that were judged at least k times; missing tries count against the outcome."""
+    observed = observe_passes(condition.scope, evidence, candidate)
+    if evidence.run.pins.request.repeat < condition.k:
+        name, made = f"pass{'^' if condition.every else '@'}{condition.k}", evidence.run.pins.request.repeat
+        return nothing_to_decide(
+            f"{name} needs {condition.k} tries of each case and this run made {made}: --repeat {condition.k}."
+        )
+    question = GateQuestion(
+        bound=condition.bound,
+        unit=GateUnit.SHARE,
+        what=f"{{}} of cases would pass in {'every one' if condition.every else 'at least one'} of {condition.k} tries",
+        estimate=lambda seen: _reliability(seen, condition),
+        extremes=WHOLE,
+    )
+    return decide_estimate(question, observed)
+
+
+def _reliability(observed: Observations, condition: RepeatedPass) -> Estimate | None:
+    tries = observed.tries()
+    groups = [observed.groups.get(case, case) for case in tries]
+    counted_tries = [(round(sum(values)), len(values)) for values in tries.values()]
+    clusters = groups if len(set(groups)) < len(groups) else None
+    return reliability(counted_tries, condition.k, clusters, every=condition.every)
+
+
+def rule_latency(condition: Latency, evidence: Evidence, candidate: str) -> GateRuling:
+    observed, share, lacking = evidence.seconds(candidate, condition.scope), condition.share, "a known duration"
+    if share is None:
+        question = _mean_question(condition.bound, GateUnit.SECONDS, observed, None, lacking)
+        return decide_estimate(question, observed)
+    question = GateQuestion(
+        bound=condition.bound,
+        unit=GateUnit.SECONDS,
+        what=f"{100 * share:g} % take no longer than {{}}",
+        estimate=lambda seen: estimate_percentile(seen.values, share, seen.clusters),
+        extremes=(0.0, inf),
+        needed=lambda seen, *_: _percentile_needed(seen, share, condition.bound),
+        lacking=lacking,
+    )
+    return decide_estimate(question, observed)
+
+
+def _percentile_needed(observed: Observations, share: float, bound: GateBound) -> int | None:
+    """The values needed to settle it: a percentile is below a limit if that share of the values is."""
+    below = sum(value <= bound.limit for value in observed.values)
+    least = values_needed(share, above=not bound.sign.upward)
+    settled = cases_for_rate(below, len(observed.values), share)
+    return None if settled is None else max(least, settled)
+
 
 RECORDED = "recorded"
 CHAT = "chat"
@@ -56,14 +201,15 @@ CHAT = "chat"
 def rule_errors(condition: ErrorLimit, evidence: Evidence) -> GateRuling:
     """Errored attempts of all that were planned; pending attempts may still err."""
     counts = evidence.run.counts
-    if not counts.total:
+    total = counts.total - len(evidence.columns.unasked)
+    if not total:
         return nothing_to_decide("The run has no attempt.")
-    text = f"{counts.errored:,} of {pluralize(counts.total, 'attempt')} errored"
+    text = f"{counts.errored:,} of {pluralize(total, 'attempt')} errored"
     if counts.pending:
         text += f" and {counts.pending:,} are still to do"
-    unit, scale = (GateUnit.CASES, 1) if condition.counted else (GateUnit.SHARE, counts.total)
+    unit, scale = (GateUnit.CASES, 1) if condition.counted else (GateUnit.SHARE, total)
     least, most = counts.errored / scale, (counts.errored + counts.pending) / scale
-    return decide_total(condition.bound, unit, least, text, n=counts.total, reachable=(least, most))
+    return decide_total(condition.bound, unit, least, text, n=total, reachable=(least, most))
 
 
 def rule_spending(condition: SpendingLimit, evidence: Evidence) -> GateRuling:
@@ -124,7 +270,7 @@ def rule_no_regression(
     """Whether the pass rate fell since an earlier run. `changed` cases ask something else now: they are left out."""
     base = f"run {before.run.name!r} ({before.run.id[:8]})"
     then = observe_passes(replace(condition.scope, candidate=None), before, counterpart(before, candidate))
-    left = changed_ids(changed)
+    left = {case.id for case, _ in changed}
     known = {case: values for case, values in then.tries().items() if case not in left}
     observed = _averaged(observe_passes(condition.scope, evidence, candidate), set(known))
     if not observed.cases:
@@ -135,10 +281,12 @@ def rule_no_regression(
         what="the pass rate changed by {} since " + base.replace("{", "{{").replace("}", "}}"),
         estimate=partial(_difference, known),
         extremes=WHOLE,
-        needed=partial(value_needed, -condition.by),
     )
     ruling = decide_estimate(question, observed)
-    return replace(ruling, reason=ruling.reason + _unlike(evidence, before, changed))
+    left_out = f" {pluralize(len(changed), 'changed case')} left out." if changed else ""
+    unlike = mismatch_texts(before.run.pins, evidence.run.pins, changed)
+    warning = f" The runs are not alike: {'; '.join(unlike)}." if unlike else ""
+    return replace(ruling, reason=ruling.reason + left_out + warning)
 
 
 def counterpart(before: Evidence, candidate: str) -> str:
@@ -171,17 +319,6 @@ def _difference(before: Mapping[str, Sequence[float]], after: Observations) -> E
     if found is None:
         return None
     return Estimate(value=found.difference, interval=found.interval, n=found.n, clusters=found.clusters, form=None)
-
-
-def _unlike(evidence: Evidence, before: Evidence, changed: ChangedCases) -> str:
-    """What else differs between the two runs besides the agent under test."""
-    flags = [
-        f"{each.what.value}: {each.said}"
-        for each in run_mismatches(before.run.pins, evidence.run.pins, changed)
-        if each.bearing is not MismatchEffect.EXPECTED
-    ]
-    left = f" {pluralize(len(changed), 'changed case')} left out." if changed else ""
-    return left + (f" The runs are not alike: {'; '.join(flags)}." if flags else "")
 
 
 async def make_rulings(store: Store, summary: Summary, gates: Sequence[Gate]) -> tuple[GateRuling, ...]:

@@ -1,5 +1,5 @@
 """How far people and a judge agree, and how far people agree with each other, fast enough for a page: the verdicts of a
-case are counted once into a table of four, and the bootstrap only adds tables up. `howsure judge calibrate` computes
+case are counted once into a table of four, and the interval only adds tables up. `howsure judge calibrate` computes
 more and takes longer: see `services/judge`."""
 
 from __future__ import annotations
@@ -17,17 +17,10 @@ from howsure.model.score import Interval
 from howsure.services.host.labels import grades_for_labels, label_comparisons
 from howsure.services.judge.labels import GradeWithLabels, LabelOutcome
 from howsure.stats.agreement import MeasurementLevel, krippendorff_alpha
-from howsure.stats.intervals import quantile
 from howsure.store.store import Store
 
 Table = tuple[int, int, int, int]
 """People pass and judge pass, people pass and judge fail, people fail and judge pass, people fail and judge fail."""
-SEED = 20_240_229
-DRAWS = 300
-MIN_CASES = 5
-"""Below this number of cases there is no interval."""
-MIN_KNOWN_SHARE = 0.9
-"""The share of bootstrap draws that must have a kappa."""
 MAX_LABELS = 5_000
 """The figures use at most this many labels, the newest ones."""
 
@@ -130,7 +123,7 @@ def agreement_from_cells(cells: Sequence[ConfusionCell]) -> Agreement:
         table=total,
         silent=(silent.count(True), silent.count(False)),
         kappa=kappa_from_table(total),
-        interval=_bootstrap_interval(clusters),
+        interval=_kappa_interval(clusters),
     )
 
 
@@ -142,20 +135,14 @@ def kappa_from_table(table: Table) -> float | None:
     return (n * (both + neither) - chance) / (n * n - chance) if n * n != chance else None
 
 
-def _bootstrap_interval(clusters: Sequence[Table]) -> Interval | None:
-    """Draws whole cases: answers to one case are not independent observations."""
-    if len(clusters) < MIN_CASES:
+def _kappa_interval(clusters: Sequence[Table]) -> Interval | None:
+    """Over whole cases: answers to one case are not independent observations."""
+    if not clusters:
         return None
-    # Only the number of each different table matters, so equal tables are drawn together.
-    counts = Counter(clusters)
     # Imported by name: only those who look at an agreement wait for numpy.
-    random = import_module("numpy.random").default_rng(SEED)
-    shares = [number / len(clusters) for number in counts.values()]
-    drawn = random.multinomial(len(clusters), shares, size=DRAWS) @ list(counts)
-    kappas = sorted(value for table in drawn.tolist() if (value := kappa_from_table(tuple(table))) is not None)
-    if len(kappas) < MIN_KNOWN_SHARE * DRAWS:
-        return None
-    return quantile(kappas, 0.025), quantile(kappas, 0.975)
+    tables = import_module("numpy").array(clusters, dtype=float)
+    found: Interval | None = import_module("howsure.stats.agreement_intervals").case_kappa_interval(tables)
+    return found
 
 
 def annotator_agreement(grades: Sequence[GradeWithLabels]) -> AnnotatorAgreement | None:

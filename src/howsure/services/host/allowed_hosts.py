@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from contextlib import suppress
+from functools import partial
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
-
-from msgspec import Struct
 
 from howsure.llm.transport import AddressGuard
 
@@ -17,20 +16,15 @@ UNGUARDED = ("", "recorded")
 NAT64 = IPv6Network("64:ff9b::/96")
 """IPv6 addresses that a gateway translates into the IPv4 address in their last 32 bits."""
 
-
-class AllowedHosts(Struct, frozen=True):
-    """The connection guard of a target that a request named."""
-
-    hosts: tuple[str, ...]
-
-    def __call__(self, host: str, address: str, port: int) -> bool:
-        return may_connect(self.hosts, host, address, port)
+NOT_PUBLIC = tuple(map(IPv6Network, ("64:ff9b:1::/48", "fec0::/10", "::/96", "::ffff:0:0:0/96")))
+"""IPv6 networks that lead inside though they do not count as private: translation to IPv4 by a gateway of one's own,
+site-local addresses, and IPv4 addresses written as IPv6 in two older ways."""
 
 
 def guard_for(hosts: Sequence[str], targets: Sequence[str], blocks: Container[str]) -> AddressGuard | None:
     """The guard of targets that a request named; None for the operator's own targets, which may call any host."""
     inner = [target.removeprefix("replay:") for target in targets]
-    return None if all(each in UNGUARDED or each in blocks for each in inner) else AllowedHosts(tuple(hosts))
+    return None if all(each in UNGUARDED or each in blocks for each in inner) else partial(may_connect, tuple(hosts))
 
 
 def allows_host(hosts: Sequence[str], host: str, port: int | None = None) -> bool:
@@ -48,7 +42,12 @@ def may_connect(hosts: Sequence[str], host: str, address: str, port: int | None 
     plain = embedded_ipv4(resolved)
     if any(_covers(entry, "", plain, port) for entry in hosts):
         return True
-    return plain.is_global and not plain.is_multicast and allows_host(hosts, host, port)
+    return is_public(plain) and allows_host(hosts, host, port)
+
+
+def is_public(address: Address) -> bool:
+    inside = any(address in network for network in NOT_PUBLIC if isinstance(address, IPv6Address))
+    return address.is_global and not address.is_multicast and not inside
 
 
 def as_address(text: str) -> Address | None:

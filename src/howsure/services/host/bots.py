@@ -17,35 +17,28 @@ from howsure.dialects.agent_files import read_agent
 from howsure.errors import DatasetInvalid, NotFound, PlanRefused
 from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
-from howsure.services.host.context import Host
-from howsure.services.host.documents import DEFAULTS, published_document, with_distinct_tools
+from howsure.services.host.documents import DEFAULTS, published_document, require_agent, with_distinct_tools
+from howsure.services.workspace import Host
 
 TIMEOUT_SECONDS = 15.0
 MAX_BYTES = 4 * 1024 * 1024
 Json = dict[str, Any]
 
 
-async def bot_context(host: Host, bot_id: str, scope: AccessScope) -> Json:
-    """The BotContext, with each tool listed once."""
-    if scope.agent_ids is not None and bot_id not in scope.agent_ids:
-        raise NotFound(f"there is no agent {bot_id}")
+async def bot_context(host: Host, bot_id: str, scope: AccessScope) -> tuple[Json, int | None]:
+    """The BotContext, with each tool listed once, and its version in the library; None where the bot service described
+    it."""
+    require_agent(bot_id, scope)
     try:
-        bot = published_document(await host.store.documents.get(DocumentKind.AGENT, bot_id, within=scope))
+        stored = await host.store.documents.get(DocumentKind.AGENT, bot_id, within=scope)
     except NotFound:
         if not host.rules.bot_service:
             raise
         bot = await fetch_bot(host.rules, bot_id)
         if scope.organization_id is not None and bot.get("organization_id") != scope.organization_id:
             raise
-    return with_distinct_tools(bot)
-
-
-async def described_version(host: Host, bot_id: str, scope: AccessScope) -> int | None:
-    """The version of the description in the library; None where there is none."""
-    try:
-        return (await host.store.documents.get(DocumentKind.AGENT, bot_id, within=scope)).edition.version
-    except NotFound:
-        return None
+        return with_distinct_tools(bot), None
+    return with_distinct_tools(published_document(stored)), stored.edition.version
 
 
 async def fetch_bot(rules: ServiceSettings, bot_id: str) -> Json:

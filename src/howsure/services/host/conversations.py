@@ -8,12 +8,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from howsure.dialects.finished_items import finished_transcript
 from howsure.engine.attempt import attempt
 from howsure.errors import NotFound, PlanRefused
 from howsure.model.access_scope import AccessScope
@@ -21,26 +23,28 @@ from howsure.model.case import Case, Script
 from howsure.model.document import Document, DocumentKind
 from howsure.model.result import Result
 from howsure.model.run_request import RunRequest
-from howsure.model.transcript import Message, Role, ToolCall, ToolResult, Transcript
-from howsure.reports.evaluations import evaluation_result
-from howsure.services.host.context import Host
+from howsure.model.transcript import Role, Transcript
 from howsure.services.host.document_files import reference_to
-from howsure.services.host.documents import document_body
+from howsure.services.host.documents import document_body, find_document, require_agent
+from howsure.services.host.request_checks import check_agent_known, permanent_faults
 from howsure.services.host.run_requests import allowed_judge
+from howsure.services.host.stats import result_shape
 from howsure.services.host.uploads import Upload, check_upload
-from howsure.services.run.execute import new_run, utc_now
-from howsure.services.run.pooled_criteria import stored_conversations
+from howsure.services.run.execute import new_run, refuse_spent_budget, utc_now
+from howsure.services.run.recorded_answers import stored_conversations
 from howsure.services.run.start import plan_request
+from howsure.services.workspace import Host
 
 Json = dict[str, Any]
 SIMULATION = "simulation"
 
 
 class FinishedConversation(Struct, frozen=True, kw_only=True):
-    """Messages and tool calls, and what they are graded by."""
+    """Messages, tool calls and the state at the end, and what they are graded by: criteria, a rubric, or both."""
 
     messages: tuple[tuple[str, str], ...]
     tool_calls: tuple[Json, ...] = ()
+    state: Json | None = None
     criteria: tuple[str, ...] = ()
     test_set_id: str = ""
     rubric_id: str = ""
@@ -57,36 +61,38 @@ async def grade_conversation(host: Host, finished: FinishedConversation, scope: 
         test_set = await host.store.documents.get(DocumentKind.TEST_SET, finished.test_set_id, within=scope)
         expected = [item.get("expected", {}) for item in document_body(test_set).get("items", ())]
         criteria += tuple(text for each in expected for text in each.get("success_criteria", ()))
-    if not criteria:
-        raise PlanRefused("there is nothing to hold the conversation against: give success_criteria or a test_set_id")
+    if not criteria and not finished.rubric_id:
+        wanted = "success_criteria, a test_set_id or a rubric_id"
+        raise PlanRefused(f"there is nothing to hold the conversation against: give {wanted}")
     request = await _run_request(host, finished, scope)
     with TemporaryDirectory() as folder:
         dataset, criteria_file = await asyncio.to_thread(_write_files, host, finished, criteria, Path(folder))
         request = replace(request, datasets=(dataset,), criteria_from=criteria_file)
-        began = utc_now()
+        began, before = utc_now(), perf_counter()
         async with AsyncExitStack() as stack:
-            plan = await plan_request(host.work, host.store, request, began, stack, scope)
+            with permanent_faults():
+                plan = await plan_request(host.work, host.store, request, began, stack, scope)
+            if plan.models.spent() is not None:
+                await refuse_spent_budget(host.rules, host.store, scope.home)
             run = new_run(plan, began)
             result = await attempt(next(plan.cases.read()), plan.candidates[0], plan.rules)
-        took = (utc_now() - began).total_seconds() * 1000
-        return evaluation_result(run, replace(result, created_at=began, duration_ms=took))
+        took = (perf_counter() - before) * 1000
+        return result_shape(run, replace(result, created_at=began, duration_ms=took))
 
 
 async def _run_request(host: Host, finished: FinishedConversation, scope: AccessScope) -> RunRequest:
-    documents = host.store.documents
-    rubric = agent = ""
+    rubric = ""
     if finished.rubric_id:
-        rubric = str(reference_to(await documents.get(DocumentKind.RUBRIC, finished.rubric_id, within=scope)))
-    if finished.agent_id:
-        try:
-            agent = str(reference_to(await documents.get(DocumentKind.AGENT, finished.agent_id, within=scope)))
-        except NotFound:
-            agent = ""  # There is no description of the agent: only its messages are judged.
+        found = await host.store.documents.get(DocumentKind.RUBRIC, finished.rubric_id, within=scope)
+        rubric = str(reference_to(found))
+    # Without a description of the agent only its messages are judged.
+    agent = await find_document(host, DocumentKind.AGENT, finished.agent_id, scope)
+    check_agent_known(host, finished.agent_id, agent)
     return RunRequest(
         datasets=(),
         rubric=rubric,
-        agent=agent,
-        judge=allowed_judge(host, finished.judge),
+        agent=str(reference_to(agent)) if agent else "",
+        judge=allowed_judge(host, finished.judge, scope),
         component_scope=finished.component_scope,
         component_ids=finished.component_ids,
     )
@@ -112,21 +118,12 @@ def _write_files(
 
 
 def build_transcript(finished: FinishedConversation) -> Transcript:
-    """The tool calls come before the last message of the agent."""
-    messages = [Message(role=Role(role), content=text) for role, text in finished.messages]
-    replies = [index for index, message in enumerate(messages) if message.role is Role.ASSISTANT]
-    answer = messages[replies[-1]].content if replies else ""
-    if finished.tool_calls:
-        calls: tuple[ToolCall, ...] = ()
-        for call in finished.tool_calls:
-            name, arguments = call.get("name") or call.get("tool_name"), call.get("arguments")
-            if not isinstance(name, str) or not name:
-                raise PlanRefused("tool_calls: every call needs a `name`")
-            result = ToolResult(content=call["result"]) if "result" in call else None
-            arguments = arguments if isinstance(arguments, dict) else {}
-            calls = (*calls, ToolCall(name=name, arguments=arguments, result=result))
-        messages.insert(replies[-1] if replies else len(messages), Message(role=Role.ASSISTANT, tool_calls=calls))
-    return Transcript(answer=answer, messages=tuple(messages))
+    for call in finished.tool_calls:
+        name = call.get("name") or call.get("tool_name")
+        if not isinstance(name, str) or not name:
+            raise PlanRefused("tool_calls: every call needs a `name`")
+    said = [{"role": role, "content": content} for role, content in finished.messages]
+    return finished_transcript(said, finished.tool_calls, finished.state)
 
 
 async def save_conversations(
@@ -134,8 +131,7 @@ async def save_conversations(
 ) -> Document:
     """Save the conversations of these results as a dataset. A result that the caller may not see counts as missing.
     `upload` names the author and the agent."""
-    if scope.agent_ids is not None and upload.agent_id not in scope.agent_ids:
-        raise NotFound(f"there is no agent {upload.agent_id}")
+    require_agent(upload.agent_id or "", scope)
     results = await _visible_results(host, list(dict.fromkeys(result_ids)), scope)
 
     async def each_result() -> AsyncIterator[Result]:

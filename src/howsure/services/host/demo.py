@@ -16,11 +16,11 @@ from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.run_request import RunRequest
 from howsure.services.demo import DEMOS, Demo, demo_folder, demo_request
-from howsure.services.host.context import Host
 from howsure.services.host.document_files import DocumentReference
 from howsure.services.host.documents import ID_FIELDS, DocumentChange, add_document
 from howsure.services.host.uploads import Upload, check_upload
 from howsure.services.run.start import prepare
+from howsure.services.workspace import Host
 
 ID_NAMESPACE = UUID("8a4cf3d2-6f0b-4a53-9d0c-3f4b2f6f8f11")
 AUTHOR, NOTE = "demo", "from the demo"

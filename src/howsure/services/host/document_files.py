@@ -14,7 +14,7 @@ from tempfile import NamedTemporaryFile, gettempdir
 from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.errors import ConfigInvalid, NotFound
+from howsure.errors import NotFound, StorageFault
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.model.run import Pins
@@ -22,6 +22,7 @@ from howsure.model.run_request import RunRequest
 from howsure.services.files import RemoteFile, copy_path, fetch_files, is_address, stored_path
 from howsure.services.host.documents import QUESTION_SET_DIALECT, document_body, file_content, question_set_lines
 from howsure.services.workspace import Workspace
+from howsure.store.private_files import make_private_folder
 from howsure.store.store import Store
 
 PREFIX = "document:"
@@ -115,7 +116,8 @@ def service_folders(work: Workspace) -> tuple[Path, ...]:
 def hide_folders(text: str, folders: Sequence[Path]) -> str:
     """The text with only the file names of paths in these folders."""
     for folder in folders:
-        text = re.sub(re.escape(f"{folder}/") + r"(?:[\w.-]+/)*", "", text)
+        if f"{folder}/" in text:
+            text = re.sub(re.escape(f"{folder}/") + r"(?:[\w.-]+/)*", "", text)
     return text
 
 
@@ -133,11 +135,11 @@ def document_path(document: Document, folder: Path) -> Path:
     if path.is_file() and path.stat().st_size == len(content):
         return path
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         # Write the file in one step: another worker may be reading it.
         with NamedTemporaryFile(dir=path.parent, delete=False) as file:
             file.write(content)
         os.replace(file.name, path)
     except OSError as error:
-        raise ConfigInvalid(f"{path.parent} cannot be written: {error.strerror}") from error
+        raise StorageFault(f"{path.parent} cannot be written: {error.strerror}") from error
     return path

@@ -16,15 +16,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.dialects.agent_files import read_agent
+from howsure.dialects.agent_files import read_agent, read_rubric
 from howsure.dialects.datasets import validate
-from howsure.dialects.rubric_files import read_rubric
-from howsure.errors import DatasetInvalid, PlanRefused, Problem
+from howsure.errors import DatasetInvalid, NotFound, PlanRefused, Problem
+from howsure.judges.dataset_policies import POLICY_ID, QUESTION_SET_POLICY
 from howsure.kit import Kit
 from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.reports.figures import iso_utc
-from howsure.services.host.context import Host
+from howsure.services.workspace import Host
 from howsure.store.documents import DocumentDraft
 
 Json = dict[str, Any]
@@ -110,8 +110,16 @@ def _question_line(name: str, question: Json) -> Json:
         **expected,
         "prompt": question["question"],
         **({"context": question["context"]} if question.get("context") else {}),
-        "metadata": {"tags": question["tags"]} if question.get("tags") else {},
+        "metadata": {POLICY_ID: QUESTION_SET_POLICY, **({"tags": question["tags"]} if question.get("tags") else {})},
     }
+
+
+async def find_document(host: Host, kind: DocumentKind, key: str, scope: AccessScope) -> Document | None:
+    """The newest version; None where there is none that the caller may see, or no key."""
+    try:
+        return await host.store.documents.get(kind, key, within=scope) if key else None
+    except NotFound:
+        return None
 
 
 class DocumentChange(Struct, frozen=True, kw_only=True):
@@ -151,8 +159,22 @@ async def restore_document(
     """Store an old version again, as the newest."""
     old = await host.store.documents.get(kind, key, version, within=scope)
     note = change.note or f"version {version} restored"
-    draft = DocumentDraft(body=old.edition.body, author=change.author, note=note, dialect=old.edition.dialect)
+    check_agent_access(old.agent_id, scope)
+    draft = DocumentDraft(
+        body=old.edition.body,
+        agent_id=old.agent_id,
+        name=old.name,
+        author=change.author,
+        note=note,
+        dialect=old.edition.dialect,
+    )
     return await host.store.documents.revise(kind, key, draft, within=scope)
+
+
+def require_agent(agent_id: str, scope: AccessScope) -> None:
+    """NotFound where the caller may not see this agent."""
+    if scope.agent_ids is not None and agent_id not in scope.agent_ids:
+        raise NotFound(f"there is no agent {agent_id}")
 
 
 def check_agent_access(agent_id: str | None, scope: AccessScope) -> None:
@@ -254,4 +276,4 @@ def write_document(path: Path, kind: DocumentKind, key: str, name: str, body: Js
 def _check_dataset(path: Path, kit: Kit, dialect: str) -> None:
     report = validate(path, kit.dialects[dialect])
     if report.problems:
-        raise DatasetInvalid(str(path), report.problems)
+        raise DatasetInvalid(str(path), report.problems, report.more_problems)

@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
@@ -15,14 +16,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from howsure.dialects.agent_files import read_rubric
 from howsure.dialects.datasets import validate
-from howsure.dialects.rubric_files import read_rubric
 from howsure.dialects.strict_json import field_path, parse_json
 from howsure.errors import DatasetInvalid, InputError, Level, Problem
 from howsure.kit import Kit
 from howsure.model.document import Document, DocumentKind
 from howsure.reports.safe_text import CONTROLS
-from howsure.services.host.context import Host
 from howsure.services.host.documents import (
     DEFAULTS,
     ID_FIELDS,
@@ -33,36 +33,19 @@ from howsure.services.host.documents import (
     write_document,
 )
 from howsure.services.host.uploads import Upload, check_upload
+from howsure.services.workspace import Host
 from howsure.store.documents import DocumentDraft
 
 Json = dict[str, Any]
 NEW = "new"
-LAST_PATH_PART = re.compile(r"(\.[^.\[\]]+|\[[^\]]*\])$")
+LAST_PATH_PART = re.compile(r"(\.[^.\[\]]+|\[[^\[\]]*\])$")
+JSON_TOKENS = re.compile(r'(?P<key>"(?>(?:[^"\\]|\\.)*)"?(?=\s*:))|"(?>(?:[^"\\]|\\.)*)"?|[][{}\n]|[^][{},:"\s\ufeff]+')
+"""Of valid JSON: names of fields, values, brackets and line ends. A string has no line end in it."""
+IN_OBJECT = -1
 TEMPORARY_FOLDER = re.compile(re.escape(gettempdir()) + r"/[^/\s]+/")
 ENTRIES_PER_PAGE = 25
 """How many entries of a document are edited at a time."""
 ENTRIES = {DocumentKind.RUBRIC: "rules", DocumentKind.TEST_SET: "items", DocumentKind.QUESTION_SET: "questions"}
-STARTERS: dict[DocumentKind, Json] = {
-    DocumentKind.RUBRIC: {
-        "name": "",
-        "agent_id": "",
-        "rules": [
-            {
-                "id": "RULE_1",
-                "name": "",
-                "severity": "high",
-                "description": "",
-                "evaluation_criteria": {"pass_conditions": [], "fail_conditions": []},
-            }
-        ],
-    },
-    DocumentKind.TEST_SET: {
-        "name": "",
-        "agent_id": "",
-        "items": [{"type": "single_turn", "name": "", "inputs": {"message": ""}, "expected": {"success_criteria": []}}],
-    },
-    DocumentKind.QUESTION_SET: {"name": "", "agent_id": "", "questions": [{"question": "", "expected_answer": ""}]},
-}
 
 
 class EntryRange(Struct, frozen=True):
@@ -120,7 +103,8 @@ def merge_entries(document: Document, part: EntryRange, written: Json) -> Json:
 
 def starter_text(kind: DocumentKind) -> str:
     """The text that a new document starts from."""
-    return json.dumps(STARTERS[kind], indent=2, ensure_ascii=False) if kind in STARTERS else ""
+    starters = json.loads(files("howsure.services.host").joinpath("starters.json").read_bytes())
+    return json.dumps(starters[kind.value], indent=2) if kind.value in starters else ""
 
 
 def parse_object(text: str) -> Json:
@@ -192,56 +176,27 @@ def _content_problems(kit: Kit, kind: DocumentKind, name: str, body: Json) -> Se
 def field_lines(text: str) -> dict[str, int]:
     """The line on which each field of a valid JSON text begins, by the path of the field."""
     found: dict[str, int] = {}
-    _FieldScanner(text, found).value(0, "")
+    # The objects and lists that are open: the path of each, and how many elements of a list have begun.
+    around: list[tuple[str, int]] = []
+    path, line = "", 1
+    for token in JSON_TOKENS.finditer(text):
+        word = token.group()
+        if word == "\n":
+            line += 1
+        elif word in "]}":
+            around.pop()
+        elif token["key"]:
+            path = field_path((json.loads(word),), around[-1][0])
+            found[path] = line
+        else:
+            if around and around[-1][1] >= 0:
+                outer, index = around.pop()
+                around.append((outer, index + 1))
+                path = f"{outer}[{index}]"
+                found[path] = line
+            if word in "[{":
+                around.append((path, 0 if word == "[" else IN_OBJECT))
     return found
-
-
-class _FieldScanner:
-    """Scans a JSON text once and notes the line on which each field begins."""
-
-    def __init__(self, text: str, found: dict[str, int]) -> None:
-        self._text = text
-        self._found = found
-        self._decoder = json.JSONDecoder()
-        self._line, self._counted = 1, 0
-
-    def value(self, at: int, path: str) -> int:
-        at = self._skip(at)
-        if self._text[at] == "{":
-            return self._members(at + 1, path)
-        if self._text[at] == "[":
-            return self._elements(at + 1, path)
-        return self._decoder.raw_decode(self._text, at)[1]
-
-    def _members(self, at: int, path: str) -> int:
-        while self._text[at := self._skip(at)] != "}":
-            start = at
-            name, at = self._decoder.raw_decode(self._text, at)
-            inner = field_path((name,), path)
-            self._found[inner] = self._line_at(start)
-            at = self._skip(self.value(self._skip(at) + 1, inner))
-            at += self._text[at] == ","
-        return at + 1
-
-    def _elements(self, at: int, path: str) -> int:
-        index = 0
-        while self._text[at := self._skip(at)] != "]":
-            inner = f"{path}[{index}]"
-            self._found[inner] = self._line_at(at)
-            at = self._skip(self.value(at, inner))
-            at += self._text[at] == ","
-            index += 1
-        return at + 1
-
-    def _skip(self, at: int) -> int:
-        while at < len(self._text) and self._text[at] in " \t\r\n\ufeff":
-            at += 1
-        return at
-
-    def _line_at(self, at: int) -> int:
-        self._line += self._text.count("\n", self._counted, at)
-        self._counted = at
-        return self._line
 
 
 def line_of(lines: dict[str, int], field: str) -> int:

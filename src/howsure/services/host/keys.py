@@ -1,7 +1,7 @@
-"""API keys and passwords, and the callers they stand for. The secret of a key is shown once; only its hash is stored. A
-password is a key with a secret that a person can remember: it has scopes, an organisation and an expiry date, can be
-revoked, and opens the pages but never the API. Without keys the service serves its own machine only, and whoever uses
-that machine may do everything."""
+"""API keys, passwords and sessions, and the callers they stand for. The secret of a key is shown once; only its hash is
+stored. A password is a key with a secret that a person can remember: it has scopes, an organisation and an expiry date,
+can be revoked, and opens the pages but never the API. Whoever signs in to the pages gets a session, which the store
+holds. Without keys the service serves its own machine only, and whoever uses that machine may do everything."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from secrets import token_bytes
 from uuid import uuid4
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from howsure.errors import PlanRefused
 from howsure.model.access_scope import EVERYWHERE, AccessScope
+from howsure.services.host.roles import Permission, missing_words, permits
+from howsure.services.workspace import Host
 from howsure.store.keys import PASSWORD, ApiKey, KeyScope
+from howsure.store.sessions import SignInSession
 from howsure.store.store import Store
 
 PREFIX = "howsure_"
@@ -29,6 +33,7 @@ MEMORY = 64 * 1024 * 1024
 DUMMY_HASH = f"{PASSWORD}{COST}$8$1$AAAAAAAAAAAAAAAAAAAAAA==$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 """Verified against for an unknown name, so that the answer takes as long as for a known one."""
 USE_NOTED_EVERY_SECONDS = 60.0
+MAX_BROWSER_TEXT = 200
 
 
 class KeyRequest(Struct, frozen=True, kw_only=True):
@@ -112,16 +117,21 @@ async def key_for_password(store: Store, name: str, password: str) -> ApiKey | N
 
 class Caller(Struct, frozen=True):
     """Who makes a request: a name for the log, what they may do, and in which organisation and agents. `id` is that of
-    their key, "" where no key is needed."""
+    their key or of their identity at a sign-in provider, "" where no key is needed; `session_id` that of their
+    session on the pages."""
 
     name: str
     scopes: frozenset[KeyScope]
     within: AccessScope
     id: str = ""
+    session_id: str = ""
 
-    def may(self, scope: KeyScope) -> bool:
-        """A caller with `admin` may do everything."""
-        return scope in self.scopes or KeyScope.ADMIN in self.scopes
+    def may(self, permission: Permission) -> bool:
+        return permits(self.scopes, self.within, permission)
+
+    def lacks(self, permission: Permission) -> str:
+        """Why the caller may not do this, for whoever is refused."""
+        return missing_words(self.scopes, self.within, permission)
 
 
 OWNER = Caller("local", frozenset(KeyScope), EVERYWHERE)
@@ -145,3 +155,66 @@ async def _caller(store: Store, key: ApiKey | None) -> Caller | None:
     if key.used_at is None or (now - key.used_at).total_seconds() > USE_NOTED_EVERY_SECONDS:
         await store.keys.used(key.id)
     return Caller(key.name or key.id, frozenset(key.scopes), key.within, key.id)
+
+
+def key_limits_problem(request: KeyRequest, maker: Caller) -> str:
+    """Why this caller may not make this key: nobody makes a key that opens more than their own. "" where they may."""
+    home, own = maker.within.organization_id, maker.within.agent_ids
+    if home is not None and request.organization_id != home:
+        return "this key may make keys for its own organisation only"
+    if own is not None and (request.agent_ids is None or not set(request.agent_ids) <= set(own)):
+        return f"this key may make keys for the agents {', '.join(own)} only"
+    return ""
+
+
+async def begin_session(
+    host: Host, caller: Caller, address: str, browser: str, issuer: str = ""
+) -> tuple[SignInSession, str]:
+    """Store the session of somebody who has just signed in. Returns it with the token for their browser's cookie."""
+    now, token = datetime.now(UTC), secrets.token_urlsafe(32)
+    session = SignInSession(
+        id=str(uuid4()),
+        owner=caller.id,
+        name=caller.name,
+        created_at=now,
+        used_at=now,
+        ends_at=now + timedelta(hours=host.rules.session_hours),
+        key_id="" if issuer else caller.id,
+        issuer=issuer,
+        scopes=tuple(caller.scopes) if issuer else (),
+        within=caller.within,
+        address=address,
+        browser="".join(filter(str.isprintable, browser))[:MAX_BROWSER_TEXT],
+    )
+    await host.store.sessions.add(session, token)
+    return session, token
+
+
+async def caller_by_session(host: Host, token: str) -> Caller | None:
+    """The caller whose browser has this token; None where it is unknown, or the session or its key has ended."""
+    return await _session_caller(host, await host.store.sessions.by_token(token))
+
+
+async def caller_still_valid(host: Host, caller: Caller) -> bool:
+    """Whether the caller of a request that lasts may still do what they began: their key may have been revoked, or
+    their session ended, since."""
+    if caller.session_id:
+        return await _session_caller(host, await host.store.sessions.by_id(caller.session_id)) is not None
+    return not caller.id or await caller_by_key_id(host.store, caller.id) is not None
+
+
+async def _session_caller(host: Host, session: SignInSession | None) -> Caller | None:
+    now, provider = datetime.now(UTC), host.rules.oidc
+    if session is None or not session.is_open(now, timedelta(minutes=host.rules.session_idle_minutes)):
+        return None
+    if session.key_id:
+        caller = await caller_by_key_id(host.store, session.key_id)
+    elif provider is not None and provider.issuer == session.issuer:
+        caller = Caller(session.name, frozenset(session.scopes), session.within, session.owner)
+    else:
+        caller = None
+    if caller is None:
+        return None
+    if (now - session.used_at).total_seconds() > USE_NOTED_EVERY_SECONDS:
+        await host.store.sessions.used(session.id)
+    return replace(caller, session_id=session.id)

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -14,28 +15,34 @@ from msgspec import Struct
 from howsure.errors import PlanRefused
 from howsure.model.label import HumanLabel, Opinion
 from howsure.model.result import Result
-from howsure.model.run import Run
+from howsure.model.run import Counts, Run
 from howsure.model.score import Grade, Score, Unscored, UnscoredReason
-from howsure.model.verdict import Verdict
-from howsure.services.host.context import Host
+from howsure.reports.figures import iso_utc
 from howsure.services.judge.calibrate import CalibrationRequest, SavedCalibration, calibrate
+from howsure.services.judge.draw_labels import DrawKind, DrawnAnswer, draw_answers
 from howsure.services.judge.labels import GradeWithLabels, Label
+from howsure.services.workspace import Host
+from howsure.store.private_files import make_private_folder
 from howsure.store.store import Store
 
-RESULTS_PER_VERDICT = 20
-"""How many results of each verdict a queue holds."""
-QUEUE_VERDICTS = (Verdict.FAILED, Verdict.PASSED, Verdict.ERRORED)
+QUEUE_LENGTH = 60
+"""How many results a queue holds."""
 GradeKey = tuple[int, str, str]
 """The position of the result, the grader, and the id of the criterion or rule ("" for the case as a whole)."""
+MAX_QUEUES = 50
+_QUEUES: dict[tuple[str, Counts], list[DrawnAnswer]] = {}
+"""The queues of the runs that are being labelled: drawing reads a whole run, and a page shows one question."""
 MAX_NAMES = 10
 """How many of the possible names an error message lists."""
 
 
 class LabelQuestion(Struct, frozen=True):
-    """One grade of one result that a person can label."""
+    """One grade of one result that a person can label. `drawn`: how likely the result was to be drawn for the queue;
+    None: it was chosen."""
 
     result: Result
     grade: Grade
+    drawn: float | None = None
 
     @property
     def about(self) -> GradeKey:
@@ -48,17 +55,31 @@ class LabelQuestion(Struct, frozen=True):
 
 
 async def label_queue(store: Store, run: Run, position: int | None = None) -> list[LabelQuestion]:
-    """The questions about a run: over results of every verdict, or over the one result at `position`."""
+    """The questions about a run: over results that are drawn at random, failed and passed ones alike often; or over
+    the one result at `position`. The queue of a run stays the same as long as its counts do."""
     if position is not None:
-        return shuffle_questions(run.id, await store.results(run.id, after=position - 1, limit=1))
-    pages = [await store.results(run.id, limit=RESULTS_PER_VERDICT, verdict=verdict) for verdict in QUEUE_VERDICTS]
-    return shuffle_questions(run.id, [result for page in pages for result in page])
+        return label_questions(await store.results(run.id, after=position - 1, limit=1))
+    key = (run.id, run.counts)
+    if key not in _QUEUES:
+        drawn = await draw_answers(store, run, DrawKind.VERDICT, number=QUEUE_LENGTH)
+        while len(_QUEUES) >= MAX_QUEUES:
+            _QUEUES.pop(next(iter(_QUEUES)))
+        _QUEUES[key] = drawn
+    chances = {each.position: each.drawn for each in _QUEUES[key]}
+    found = {
+        result.position: result for _, result in await store.results_by_id([each.result_id for each in _QUEUES[key]])
+    }
+    return label_questions([found[place] for place in chances if place in found], chances)
 
 
-def shuffle_questions(run_id: str, results: Sequence[Result]) -> list[LabelQuestion]:
-    """Case by case, so that each is read once. The order of the cases does not give away their verdicts."""
-    shuffled = sorted(results, key=lambda result: sha256(f"{run_id}\n{result.position}".encode()).digest())
-    return [LabelQuestion(result, grade) for result in shuffled for grade in grades_to_label(result.grades)]
+def label_questions(results: Sequence[Result], drawn: Mapping[int, float] | None = None) -> list[LabelQuestion]:
+    """Case by case, so that each is read once."""
+    chances = drawn or {}
+    return [
+        LabelQuestion(result, grade, chances.get(result.position))
+        for result in results
+        for grade in grades_to_label(result.grades)
+    ]
 
 
 def grades_to_label(grades: Sequence[Grade]) -> list[Grade]:
@@ -91,6 +112,7 @@ class LabelInput(Struct, frozen=True):
     opinion: Opinion
     why: str = ""
     blind: bool = True
+    drawn: float | None = None
 
 
 def build_label(run: Run, question: LabelQuestion, labeler: str, answer: LabelInput) -> HumanLabel:
@@ -111,7 +133,30 @@ def build_label(run: Run, question: LabelQuestion, labeler: str, answer: LabelIn
         agent_id=run.pins.agent_key,
         why=answer.why,
         blind=answer.blind,
+        drawn=question.drawn if answer.drawn is None else answer.drawn,
     )
+
+
+def label_shape(label: HumanLabel) -> dict[str, Any]:
+    """A label as the API shows it."""
+    return {
+        "label_id": label.id,
+        "run_id": label.run_id,
+        "result_id": label.result_id,
+        "test_case_id": label.case_id,
+        "candidate": label.candidate,
+        "repeat": label.repeat,
+        "grader": label.grader,
+        "criterion_id": label.part_id or None,
+        "labeler": label.labeler,
+        "opinion": label.opinion.value,
+        "passed": label.opinion.passed,
+        "why": label.why,
+        "blind": label.blind,
+        "agent_id": label.agent_id or None,
+        "created_at": iso_utc(label.created_at),
+        "drawn": label.drawn,
+    }
 
 
 class LabelledGrade(Struct, frozen=True):
@@ -161,6 +206,8 @@ def label_comparisons(
                     repeat=label.repeat,
                     criterion=label.part_id,
                     annotator=label.labeler,
+                    run=label.run_id,
+                    drawn=label.drawn,
                 )
                 for label in own
             ),
@@ -181,6 +228,8 @@ def write_label_lines(labels: Sequence[HumanLabel]) -> bytes:
             **({"criterion_id": label.part_id} if label.part_id else {}),
             "label": label.opinion.value,
             "annotator": label.labeler or "nobody",
+            # Labels that were drawn can correct a comparison of two runs: they say which run they are about.
+            **({"run": label.run_id, "drawn": label.drawn} if label.drawn is not None else {}),
         }
         for label in decided
     ]
@@ -196,7 +245,7 @@ async def calibrate_run(host: Host, run: Run, labels: Sequence[HumanLabel]) -> S
     path = host.work.data_folder / "labels" / f"{run.id}-{sha256(content).hexdigest()[:12]}.jsonl"
 
     def write_and_calibrate() -> SavedCalibration:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         path.write_bytes(content)
         return asyncio.run(calibrate(host.work, CalibrationRequest(labels=path, run=run.id), run.id))
 

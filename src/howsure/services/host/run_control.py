@@ -1,58 +1,54 @@
 """What can be done to a run that exists: pause, cancel, resume, retry what errored, grade again, delete. Every use case
-sees only what its caller may see. A run that the service did not queue (one of `howsure run`, or of the demo) is graded
-again from its pins: the files that they name are read again, the answers are the stored ones, and no agent is
-called."""
+sees only what its caller may see. A run is graded again from its pins: the files and versions that they name are read
+again, the answers are the stored ones, and no agent is called."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
-import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.dialects.rubric_files import rubric_document
-from howsure.errors import Conflict, NotFound
+from howsure.dialects.agent_files import rubric_document
+from howsure.dialects.datasets import read_cases
+from howsure.errors import Conflict
 from howsure.model.access_scope import AccessScope
+from howsure.model.case import World
 from howsure.model.document import Document, DocumentKind
 from howsure.model.job import JobState, JobTask, RequestedState
 from howsure.model.run import Pins, Run, RunState
 from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest
 from howsure.services.files import native_path
-from howsure.services.host.context import Host
-from howsure.services.host.document_files import is_reference, reference_to
-from howsure.services.host.documents import DocumentChange, add_document
-from howsure.services.host.run_requests import QueuedRun, allowed_judge, referenced_document, submit_run
-from howsure.services.run.start import pinned_request, prepare
+from howsure.services.host.document_files import (
+    DocumentReference,
+    document_path,
+    is_reference,
+    read_reference,
+    reference_to,
+)
+from howsure.services.host.documents import DocumentChange, add_document, find_document
+from howsure.services.host.request_checks import permanent_faults
+from howsure.services.host.run_requests import QueuedRun, allowed_judge, queue_run, referenced_document
+from howsure.services.run.execute import attempts_to_resume
+from howsure.services.run.start import pinned_request, prepare, refuse_imported
+from howsure.services.workspace import Host
 
 RECORDED = "recorded:"
 FREE = ("", "none", OFFLINE)
+OMITTED = (
+    "{number} of {total} items were not graded again: their input is another in version {version}, or they are new"
+)
 
 
-async def regrade_from_pins(
-    host: Host, run: Run, change: RunRequest, scope: AccessScope, new_id: str = ""
-) -> QueuedRun:
-    """Queue a new run over the answers of this one. The pins say what `change` leaves open."""
-    _check_files(run.pins)
-    judge = allowed_judge(host, change.judge) if change.judge else _judge(host, run.pins)
-    chosen = await referenced_document(host, change.rubric, scope) if change.rubric else None
-    # Else the newest version of the run's own rubric; where the library has none, it stays as it is pinned.
-    rubric = chosen or await library_rubric(host, run, scope)
-    request = replace(
-        pinned_request(run),
-        responses=(f"{RUN_PREFIX}{run.id}",),
-        target="",
-        candidates=(),
-        judge=judge,
-        rubric=str(reference_to(rubric)) if rubric else "",
-        profile=change.profile or run.pins.request.profile,
-        engine=host.work.settings.engine.value,
-        name=change.name or run.name,
-    )
-    handle = await prepare(host.work, host.store, request, scope, run.pins)
-    pins = handle.run.pins if handle.run.pins.agent else replace(handle.run.pins, agent_id=run.pins.agent_id)
-    made = replace(handle.run, pins=pins, organization_id=run.organization_id, **({"id": new_id} if new_id else {}))
-    await host.store.queue.add(made)
-    return QueuedRun(made, handle.plan.warnings)
+class OtherVersions(Struct, frozen=True):
+    """The versions to take of what a run was made of; None: those that it had."""
+
+    test_set: int | None = None
+    rubric: int | None = None
+
+
+SAME_VERSIONS = OtherVersions()
 
 
 def _check_files(pins: Pins) -> None:
@@ -66,10 +62,10 @@ def _check_files(pins: Pins) -> None:
         )
 
 
-def _judge(host: Host, pins: Pins) -> str:
+def _judge(host: Host, pins: Pins, scope: AccessScope) -> str:
     """The judge of the run: a recording if the file still exists, a model if the operator offers it."""
     if not pins.request.judge.startswith(RECORDED):
-        return pins.request.judge if pins.request.judge in FREE else allowed_judge(host, pins.request.judge)
+        return pins.request.judge if pins.request.judge in FREE else allowed_judge(host, pins.request.judge, scope)
     path = Path(native_path(pins.request.judge.removeprefix(RECORDED)))
     if not path.is_file():
         raise Conflict(f"the recording that judged this run is not here any more: {path.name}; choose another judge")
@@ -83,11 +79,7 @@ def rubric_key(pins: Pins) -> str:
 
 async def library_rubric(host: Host, run: Run, scope: AccessScope) -> Document | None:
     """The current version of the run's rubric in the library; None where it has none."""
-    key = rubric_key(run.pins)
-    try:
-        return await host.store.documents.get(DocumentKind.RUBRIC, key, within=scope) if key else None
-    except NotFound:
-        return None
+    return await find_document(host, DocumentKind.RUBRIC, rubric_key(run.pins), scope)
 
 
 async def save_rubric(host: Host, run: Run, author: str, scope: AccessScope) -> Document:
@@ -109,10 +101,11 @@ async def stop(host: Host, run_id: str, wish: RequestedState, scope: AccessScope
 
 
 async def resume(host: Host, run_id: str, scope: AccessScope) -> None:
-    """Queue a run that was paused, cancelled, interrupted or ran out of its budget."""
+    """Queue a run that was paused, cancelled, interrupted, ran out of its budget, or stopped because it was sure."""
     run = await host.store.run(run_id, scope)
-    if run.state is RunState.COMPLETED:
+    if run.state is RunState.COMPLETED and not await attempts_to_resume(host.store, run):
         raise Conflict(f"run {run.id} is complete: there is nothing to resume")
+    refuse_imported(run)
     await host.store.queue.again(run.id, JobTask.ATTEMPT)
 
 
@@ -121,22 +114,91 @@ async def retry(host: Host, run_id: str, scope: AccessScope) -> None:
     run = await host.store.run(run_id, scope)
     if not run.counts.errored:
         raise Conflict(f"run {run.id} has no errored case to retry")
+    refuse_imported(run)
     await host.store.queue.again(run.id, JobTask.RETRY)
 
 
-async def regrade(host: Host, run_id: str, change: RunRequest, scope: AccessScope, new_id: str = "") -> QueuedRun:
-    """A new run over the answers of an old one. What `change` does not say is as it was."""
+async def regrade(
+    host: Host,
+    run_id: str,
+    change: RunRequest,
+    scope: AccessScope,
+    new_id: str = "",
+    versions: OtherVersions = SAME_VERSIONS,
+) -> QueuedRun:
+    """Queue a new run over the answers of an old one. What neither `change` nor `versions` says is exactly as it was:
+    the pins say it, whatever was edited or deleted since."""
     run = await host.store.run(run_id, scope)
-    job = await host.store.queue.job(run.id)
-    before = msgspec.json.decode(job.request, type=RunRequest) if job else RunRequest()
-    if not before.datasets:
-        return await regrade_from_pins(host, run, change, scope, new_id)
-    changes = {name: value for name in ("rubric", "judge", "profile", "name") if (value := getattr(change, name))}
-    # Finished conversations stand against pooled criteria: their answers are graded by the test set itself.
-    datasets = (before.criteria_from,) if before.criteria_from else before.datasets
+    if not run.pins.imported:
+        _check_files(run.pins)
+    judge = allowed_judge(host, change.judge, scope) if change.judge else _judge(host, run.pins, scope)
+    rubric = await _other_rubric(host, run, change, versions, scope)
     answers = (f"{RUN_PREFIX}{run.id}",)
-    request = replace(before, **changes, datasets=datasets, criteria_from="", responses=answers, target="")
-    return await submit_run(host, request, scope, new_id)
+    pinned = pinned_request(run)
+    cases, notes = await _cases_to_regrade(host, run, pinned, versions.test_set, scope)
+    request = replace(
+        cases,
+        datasets=answers if run.pins.imported else cases.datasets,
+        # Finished conversations bring their answers along.
+        responses=() if pinned.criteria_from else answers,
+        target="",
+        candidates=(),
+        judge=judge,
+        rubric=str(reference_to(rubric)) if rubric else "",
+        until_sure="",
+        profile=change.profile or pinned.profile,
+        engine=host.work.settings.engine.value,
+        name=change.name or run.name,
+    )
+    own = AccessScope(organization_id=run.organization_id or None)
+    with permanent_faults():
+        handle = await prepare(host.work, host.store, request, own, run.pins)
+    used = [each for each in run.pins.documents if rubric is None or read_reference(each).kind is not rubric.kind]
+    documents = (*used, request.rubric) if rubric else tuple(used)
+    pins = replace(handle.run.pins, documents=documents, notes=(*handle.run.pins.notes, *notes))
+    handle = replace(handle, run=replace(handle.run, pins=pins))
+    return await queue_run(host, handle, run.pins.agent_key, run.organization_id, new_id)
+
+
+async def _other_rubric(
+    host: Host, run: Run, change: RunRequest, versions: OtherVersions, scope: AccessScope
+) -> Document | None:
+    """The rubric that was asked for; None: the one of the run, as it is pinned."""
+    if versions.rubric is not None and not change.rubric:
+        if run.pins.rubric is None:
+            raise Conflict(f"rubric_version: run {run.id} was graded without a rubric; name one with rubric_id")
+        wanted = DocumentReference(DocumentKind.RUBRIC, rubric_key(run.pins), versions.rubric)
+        return await referenced_document(host, str(wanted), scope)
+    return await referenced_document(host, change.rubric, scope) if change.rubric else None
+
+
+async def _cases_to_regrade(
+    host: Host, run: Run, pinned: RunRequest, version: int | None, scope: AccessScope
+) -> tuple[RunRequest, tuple[str, ...]]:
+    """The request with the cases to grade, and what to note. Of another version of the test set only those are graded
+    whose input is the one that was answered; of a run that did not get to its end, those that have a result."""
+    named = pinned.criteria_from or next(iter(pinned.datasets), "")
+    if version is None:
+        if pinned.criteria_from or run.pins.imported or not run.counts.pending:
+            return pinned, ()
+        answered = tuple([case.id async for case in host.store.cases(run.id)])
+        return replace(pinned, limit=None, filters={"id": answered}), ()
+    reference = read_reference(named) if is_reference(named) else None
+    if reference is None or reference.kind is not DocumentKind.TEST_SET:
+        raise Conflict(f"test_set_version: run {run.id} was not made of a test set of this service")
+    wanted = DocumentReference(reference.kind, reference.id, version)
+    test_set = await referenced_document(host, str(wanted), scope)
+    if pinned.criteria_from:
+        return replace(pinned, criteria_from=str(wanted)), ()
+    asked = {case.id: (case.input, case.state) async for case in host.store.cases(run.id)}
+    path = await asyncio.to_thread(document_path, test_set, host.work.data_folder / "documents")
+    cases = await asyncio.to_thread(lambda: list(read_cases(path, host.work.kit.dialects[World.TEST_SET])))
+    same, total = tuple(each.id for each in cases if asked.get(each.id) == (each.input, each.state)), len(cases)
+    if not same:
+        raise Conflict(f"version {version} of the test set has no item whose input is the one that was answered")
+    left_out = total - len(same)
+    note = (OMITTED.format(number=left_out, total=total, version=version),) if left_out else ()
+    return replace(pinned, datasets=(str(wanted),), limit=None, filters={"id": same}), note
 
 
 async def delete(host: Host, run_id: str, scope: AccessScope) -> None:

@@ -3,6 +3,8 @@ A refusal comes before anything is stored."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,20 +12,35 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from howsure.dialects.agent_files import applicable, read_rubric
 from howsure.errors import ConfigInvalid, NotFound, PlanRefused
 from howsure.llm.budget import parse_budget
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind
-from howsure.model.run import Run, targets_of
+from howsure.model.rubric import Rubric
+from howsure.model.run import Pins, Run, targets_of
 from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest
-from howsure.policies.gate_expressions import read_gates
-from howsure.policies.gates import NoRegression
+from howsure.policies.gates import Gate, NoRegression, read_anytime_gate, read_gates
 from howsure.services.host.allowed_hosts import allows_host
 from howsure.services.host.bots import bot_context
-from howsure.services.host.context import Host
-from howsure.services.host.document_files import DocumentReference, is_reference, read_reference, reference_to
-from howsure.services.host.documents import DocumentChange, add_document
+from howsure.services.host.document_files import (
+    DocumentReference,
+    document_path,
+    is_reference,
+    read_reference,
+    reference_to,
+)
+from howsure.services.host.documents import DocumentChange, add_document, find_document, require_agent
+from howsure.services.host.request_checks import (
+    RequestFaults,
+    brings_answers,
+    check_agent_known,
+    check_items,
+    permanent_faults,
+)
+from howsure.services.run.execute import RunHandle, check_engine, refuse_spent_budget
 from howsure.services.run.start import prepare
+from howsure.services.workspace import Host
 
 NAMED_TARGETS = ("recorded", "")
 
@@ -41,9 +58,8 @@ def document(kind: DocumentKind, key: str | None, version: int | None = None) ->
 
 
 async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id: str = "") -> QueuedRun:
-    """Plan and queue a run. Its cases, rubric and agent are documents; those without a version are taken as they are
-    now. `run_id` is given where the same request must give the same run."""
-    await check_budget_and_gates(host, request, scope)
+    """Plan and queue a run. Its cases, rubrics (with spaces between) and agent are documents; those without a version
+    are taken as they are now. `run_id` is given where the same request must give the same run."""
     named = (request.criteria_from,) if request.criteria_from else request.datasets
     if len(named) != 1:
         raise PlanRefused(
@@ -52,26 +68,79 @@ async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id
         )
     source = await referenced_document(host, named[0], scope)
     agent_id = read_reference(request.agent).id if request.agent else source.agent_id
-    if scope.agent_ids is not None and agent_id not in scope.agent_ids:
-        raise NotFound(f"there is no agent {agent_id}")
+    require_agent(agent_id, scope)
     resolved = await _resolve(host, request, source, agent_id, scope)
-    handle = await prepare(host.work, host.store, resolved, scope)
+    rubrics = tuple(resolved.rubric.split())
+    like = None
+    if len(rubrics) > 1:
+        like = Pins(rubric=await _merged_rubric(host, rubrics, resolved, scope))
+        resolved = replace(resolved, rubric="")
+    with permanent_faults():
+        handle = await prepare(host.work, host.store, resolved, scope, like)
+    await check_items(handle.plan, request)
+    config = request.graders[0] if request.graders and is_reference(request.graders[0]) else ""
+    graders = str(reference_to(await referenced_document(host, config, scope))) if config else ""
+    used = tuple(each for each in (*rubrics, resolved.agent, graders) if each)
+    handle = replace(handle, run=replace(handle.run, pins=replace(handle.run.pins, documents=used)))
+    stored_request = msgspec.json.encode(replace(request, agent=document(DocumentKind.AGENT, agent_id)))
+    return await queue_run(host, handle, agent_id, scope.home, run_id, stored_request)
+
+
+async def _merged_rubric(
+    host: Host, references: tuple[str, ...], request: RunRequest, scope: AccessScope
+) -> Rubric | None:
+    """The rules of several rubrics, as one; None where none of them applies. It goes by the id and version of the
+    first, and by the names of all."""
+    folder = host.work.data_folder / "documents"
+    rubrics: list[Rubric] = []
+    for reference in references:
+        found = await referenced_document(host, reference, scope)
+        path = await asyncio.to_thread(document_path, found, folder)
+        rubrics.append(await asyncio.to_thread(read_rubric, path))
+    listed = [rule.id for each in rubrics for rule in each.rules]
+    if twice := [name for name in dict.fromkeys(listed) if listed.count(name) > 1]:
+        raise PlanRefused(f"rubric_ids: several rubrics have a rule {', '.join(twice)}: a run needs each rule id once")
+    rules = tuple(rule for each in rubrics for rule in each.rules)
+    merged = replace(rubrics[0], name=" + ".join(each.name for each in rubrics), rules=rules)
+    merged = applicable(merged, request.component_scope or None, request.component_ids)
+    return merged if merged.rules else None
+
+
+async def queue_run(
+    host: Host, handle: RunHandle, agent_id: str, organization_id: str, run_id: str, request: bytes = b"{}"
+) -> QueuedRun:
+    """Queue a run that was planned. `run_id` "": it keeps its own."""
+    if handle.plan.models.spent() is not None:
+        await refuse_spent_budget(host.rules, host.store, organization_id)
     pins = handle.run.pins if handle.run.pins.agent else replace(handle.run.pins, agent_id=agent_id)
-    run = replace(handle.run, pins=pins, organization_id=scope.home, **({"id": run_id} if run_id else {}))
-    stored_request = replace(request, agent=document(DocumentKind.AGENT, agent_id))
-    await host.store.queue.add(run, msgspec.json.encode(stored_request))
+    run = replace(handle.run, pins=pins, organization_id=organization_id, id=run_id or handle.run.id)
+    await host.store.queue.add(run, request)
     return QueuedRun(run, handle.plan.warnings)
 
 
-async def check_budget_and_gates(host: Host, request: RunRequest, scope: AccessScope) -> None:
-    """Refuse a budget or gates that cannot be read. A gate may compare with a run that the caller may see, named by its
-    id: a name could refer to a run of another organisation."""
-    try:
+async def _check_gates(host: Host, request: RunRequest, scope: AccessScope, faults: RequestFaults) -> None:
+    with faults.of("budget"):
         if request.budget:
             parse_budget(request.budget)
-        gates = read_gates(request.gates)
+    with faults.of("gates"):
+        await check_gates(host, request.gates, scope)
+    with faults.of("until_sure"):
+        if request.until_sure:
+            await _check_visible(host, (read_anytime_gate(request.until_sure),), scope)
+
+
+async def check_gates(host: Host, expressions: Sequence[str], scope: AccessScope) -> None:
+    """PlanRefused for gates that cannot be read, NotFound for a run that the caller may not see."""
+    try:
+        gates = read_gates(expressions)
     except ConfigInvalid as error:
         raise PlanRefused(str(error)) from None
+    await _check_visible(host, gates, scope)
+
+
+async def _check_visible(host: Host, gates: Iterable[Gate], scope: AccessScope) -> None:
+    """A gate may compare with a run that the caller may see, named by its id: a name could refer to a run of another
+    organisation."""
     looking_back = [gate.condition.versus for gate in gates if isinstance(gate.condition, NoRegression)]
     for run_id in looking_back if scope != EVERYWHERE else ():
         await host.store.run(run_id, scope)
@@ -86,32 +155,53 @@ async def referenced_document(host: Host, reference: str, scope: AccessScope) ->
 async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: str, scope: AccessScope) -> RunRequest:
     """The request with the versions of its documents, and with what the operator says where the caller says nothing.
     Every document it names is one that the caller may see."""
-    settings = host.work.settings
-    rubric = await referenced_document(host, request.rubric, scope) if request.rubric else None
+    settings, faults = host.work.settings, RequestFaults()
+    await _check_gates(host, request, scope, faults)
+    rubrics: list[Document] = []
+    with faults.of("rubric_id"):
+        rubrics = [await referenced_document(host, each, scope) for each in dict.fromkeys(request.rubric.split())]
     agent = await _agent(host, agent_id, scope)
+    if request.agent and not request.responses:
+        with faults.of("bot_id"):
+            check_agent_known(host, agent_id, agent, source.agent_id)
     conversations = await referenced_document(host, request.datasets[0], scope) if request.criteria_from else None
     for earlier in request.responses:
         run = await host.store.run(earlier.removeprefix(RUN_PREFIX))
         if not scope.sees(run.organization_id, run.pins.agent_key):
             raise NotFound(f"there is no run {run.id}")
     graders = request.graders or ()
-    if graders and is_reference(graders[0]):
-        body = (await referenced_document(host, graders[0], scope)).edition.body
-        listed = msgspec.json.decode(body, type=dict[str, Any]).get("evaluators", ())
-        graders = tuple(each["type"] for each in listed if each.get("enabled", True))
+    with faults.of("config_id"):
+        if graders and is_reference(graders[0]):
+            body = (await referenced_document(host, graders[0], scope)).edition.body
+            listed = msgspec.json.decode(body, type=dict[str, Any]).get("evaluators", ())
+            graders = tuple(each["type"] for each in listed if each.get("enabled", True))
     answered = conversations is not None or bool(request.responses)
+    target = judge = simulator = ""
+    with faults.of("target"):
+        target = "" if answered else allowed_target(host, ", ".join(targets_of(request)), agent_id, scope)
+    # A finished conversation is sent to nobody only because there is a default.
+    if target and not request.target and await brings_answers(host, request, source, scope):
+        target = ""
+    with faults.of("eval_model"):
+        judge = allowed_judge(host, request.judge, scope)
+    with faults.of("simulator"):
+        simulator = allowed_simulator(host, request.simulator, scope)
+    with faults.of("engine"):
+        check_engine(request.engine or settings.engine.value)
+    faults.refuse()
     return replace(
         request,
         datasets=(str(reference_to(conversations or source)),),
         criteria_from=str(reference_to(source)) if conversations else "",
-        rubric=str(reference_to(rubric)) if rubric else "",
+        rubric=" ".join(str(reference_to(rubric)) for rubric in rubrics),
         agent=str(reference_to(agent)) if agent else "",
-        target="" if answered else allowed_target(host, ", ".join(targets_of(request)), agent_id),
-        judge=allowed_judge(host, request.judge),
-        simulator=allowed_simulator(host, request.simulator),
+        target=target,
+        judge=judge,
+        simulator=simulator,
         graders=graders or None,
         engine=request.engine or settings.engine.value,
         gates=request.gates or settings.gates,
+        until_sure=request.until_sure or settings.until_sure,
         name=request.name or source.name,
     )
 
@@ -119,53 +209,73 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
 async def _agent(host: Host, agent_id: str, scope: AccessScope) -> Document | None:
     """The description of the agent; None where there is none. A description from the bot service is stored, so that the
     run is pinned to it."""
-    if not agent_id:
-        return None
+    stored = await find_document(host, DocumentKind.AGENT, agent_id, scope)
+    if stored is not None or not agent_id or not host.rules.bot_service:
+        return stored
     try:
-        return await host.store.documents.get(DocumentKind.AGENT, agent_id, within=scope)
-    except NotFound:
-        if not host.rules.bot_service:
-            return None
-    try:
-        described = await bot_context(host, agent_id, scope)
+        described, _ = await bot_context(host, agent_id, scope)
     except NotFound:
         return None
     change = DocumentChange(body=described, author="bot service", note="as the bot service described it")
     return await add_document(host, DocumentKind.AGENT, change, scope, agent_id)
 
 
-def allowed_target(host: Host, target: str, agent_id: str) -> str:
+def offered_targets(host: Host, scope: AccessScope) -> tuple[str, ...]:
+    """The operator's targets that this organisation may use: those that are listed for it, else all of them."""
+    blocks, own = host.work.settings.targets, host.rules.organizations.get(scope.home)
+    return tuple(each for each in blocks if own is None or not own.targets or each in own.targets)
+
+
+def offered_judges(host: Host, scope: AccessScope) -> tuple[str, ...]:
+    """The judges that this organisation may ask for; the first is asked where a request names none. The offline judge
+    costs nothing and is everybody's."""
+    own = host.rules.organizations.get(scope.home)
+    offered = dict.fromkeys((host.work.settings.judge or OFFLINE, *host.rules.judges))
+    if own is not None and own.judges:
+        offered = dict.fromkeys(each for each in offered if each in own.judges)
+    return tuple(dict.fromkeys((*offered, OFFLINE)))
+
+
+def allowed_target(host: Host, target: str, agent_id: str, scope: AccessScope) -> str:
     """How the agent is reached: a target that the operator named, or an address on a host that is allowed. A request
-    never names code or a program to run."""
-    rules, blocks = host.rules, host.work.settings.targets
+    never names code or a program to run. An organisation that has targets of its own may use nothing else."""
+    rules, blocks, own = host.rules, offered_targets(host, scope), host.rules.organizations.get(scope.home)
     target = target or rules.bots.get(agent_id, "") or rules.target
-    if target in NAMED_TARGETS or target in blocks:
+    inner, known = target.removeprefix("replay:"), ", ".join(sorted(blocks)) or "none"
+    if target in NAMED_TARGETS or target in blocks or inner in blocks:
         return target
-    inner = target.removeprefix("replay:")
+    if own is not None and own.targets:
+        raise PlanRefused(f"target {target!r} is not one that {scope.home} may use; it may use: {known}")
     address = inner.removeprefix("http:") if inner.startswith("http:http") else inner
-    parts = urlsplit(address)
-    if inner in blocks:
-        return target
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError as error:
+        raise PlanRefused(f"target {address!r} is not an address: {error}") from None
     if parts.scheme in ("http", "https") and parts.hostname:
-        if not allows_host(rules.hosts, parts.hostname, parts.port):
+        if port == 0:
+            raise PlanRefused(f"target {address!r}: expected a port from 1 to 65535, found 0")
+        if not allows_host(rules.hosts, parts.hostname, port):
             raise PlanRefused(f"target {address!r}: the host {parts.hostname} is not among those this service may call")
         return target
-    known = ", ".join(sorted(blocks)) or "none"
     raise PlanRefused(f"target {target!r} is not one this service offers; offered: {known}")
 
 
-def allowed_judge(host: Host, judge: str) -> str:
-    """The judge that a request may name: the service's own, the offline judge, which costs nothing, or one that is
-    allowed."""
-    default = host.work.settings.judge
-    if not judge or judge in (OFFLINE, default) or judge in host.rules.judges:
-        return judge or default or OFFLINE
-    known = ", ".join(sorted({OFFLINE, *([default] if default else []), *host.rules.judges}))
-    raise PlanRefused(f"judge {judge!r} is not one this service offers; offered: {known}")
+def allowed_judge(host: Host, judge: str, scope: AccessScope) -> str:
+    """The judge that a request may name: one that is offered to its organisation."""
+    offered = offered_judges(host, scope)
+    if not judge or judge in offered:
+        return judge or offered[0]
+    raise PlanRefused(f"judge {judge!r} is not one this service offers; offered: {', '.join(sorted(offered))}")
 
 
-def allowed_simulator(host: Host, simulator: str) -> str:
-    default = host.work.settings.simulator
-    if not simulator or simulator in (OFFLINE, default) or simulator in host.rules.judges:
-        return simulator or default or OFFLINE
+def allowed_simulator(host: Host, simulator: str, scope: AccessScope) -> str:
+    own, default = host.rules.organizations.get(scope.home), host.work.settings.simulator
+    offered = {OFFLINE, default or OFFLINE, *host.rules.judges}
+    if own is not None and own.judges:
+        offered = {OFFLINE, *(each for each in offered if each in own.judges)}
+    if not simulator:
+        return default if default in offered else OFFLINE
+    if simulator in offered:
+        return simulator
     raise PlanRefused(f"simulator {simulator!r} is not one this service offers: it must be listed under service.judges")

@@ -5,7 +5,7 @@ progress is counted at most once a second, whatever the number of viewers."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from time import monotonic
@@ -24,13 +24,18 @@ from howsure.model.run import Run, RunState
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.evaluations import evaluation_run
+from howsure.reports.headlines import field_words
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.host.document_files import is_reference, read_reference
+from howsure.store.browse import RunPageContent, RunPageQuery
 from howsure.store.pages import is_number, next_cursor
 from howsure.store.store import Store
-from howsure.store.summaries import FailureCount, SummaryCounts, brief_summary, make_summary
+from howsure.store.summaries import SummaryCounts, brief_summary, make_summary
 
 LASTING_SECONDS = 1.0
+LIVE = (RunState.PENDING, RunState.RUNNING)
+LIVE_PAGES = 8
+"""How many views of runs in progress are remembered."""
 STATES = {
     "pending": (RunState.PENDING, RunState.PAUSED),
     "running": (RunState.RUNNING, RunState.INTERRUPTED),
@@ -45,12 +50,48 @@ DocumentNames = Mapping[DocumentKind, Mapping[str, str]]
 """The names of documents, by kind and id."""
 
 
+class RunListFilter(Struct, frozen=True, kw_only=True):
+    """Which runs to list; None: any. `status` is one of the four published words, `state` our own. `name` is a part of
+    the name; `test_set_id` any document that the cases are from."""
+
+    agent_id: str | None = None
+    status: str | None = None
+    state: RunState | None = None
+    test_set_id: str | None = None
+    rubric_id: str | None = None
+    name: str | None = None
+    tag: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def looks_closer(self) -> bool:
+        """Whether a run must be read to know if it belongs here."""
+        looked_at = (self.test_set_id, self.rubric_id, self.name, self.tag, self.since, self.until)
+        return any(each is not None for each in looked_at)
+
+    def matches(self, run: Run) -> bool:
+        """What no index of the database answers."""
+        request = run.pins.request
+        sources = (*(pin.path for pin in run.pins.datasets), request.criteria_from)
+        ids = {read_reference(path).id for path in sources if is_reference(path)}
+        return (
+            (self.test_set_id is None or self.test_set_id in ids)
+            and (self.rubric_id is None or (run.pins.rubric is not None and run.pins.rubric.id == self.rubric_id))
+            and (self.name is None or self.name.casefold() in run.name.casefold())
+            and (self.tag is None or self.tag in run.tags)
+            and (self.since is None or run.created_at >= self.since)
+            and (self.until is None or run.created_at < self.until)
+        )
+
+
 class RunViews:
     """The runs of a store, ready to show."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._recent: dict[str, tuple[float, asyncio.Task[SummaryCounts]]] = {}
+        self._pages: dict[Hashable, asyncio.Task[RunPageContent]] = {}
 
     async def run(self, run_id: str, scope: AccessScope = EVERYWHERE) -> dict[str, Any]:
         """The EvaluationRun, with the outcomes of its gates."""
@@ -62,21 +103,39 @@ class RunViews:
         counted = await self._store.stored_counts([run.id])
         return make_summary(run, counted.get(run.id) or await self._count(run.id))
 
-    async def failing(self, run_id: str) -> list[FailureCount]:
-        """The criteria, rules and graders that failed most often."""
-        counted = (await self._store.stored_counts([run_id])).get(run_id) or await self._count(run_id)
-        return await self._store.browse.failures(run_id) if counted.failing is None else counted.failing
+    async def page_content(
+        self, run_id: str, query: RunPageQuery, scope: AccessScope, view: Hashable
+    ) -> tuple[Summary, RunPageContent]:
+        """What the page of a run shows, read at one moment. While a run goes on it is read once for all who look at the
+        same `view` of the same state."""
+        run = await self._store.run(run_id, scope)
+        key = (run.id, run.state, run.counts, scope, view)
+        reading = self._pages.get(key)
+        if reading is None or (reading.done() and (reading.cancelled() or reading.exception())):
+            reading = asyncio.create_task(self._store.browse.run_page(run_id, query, scope))
+            if run.state in LIVE:
+                kept = list(self._pages.items())[1 - LIVE_PAGES :]
+                self._pages = {**dict(kept), key: reading}
+        content = await asyncio.shield(reading)
+        return make_summary(await self._live(content.run), content.counts), content
 
     async def page(
-        self, *, limit: int, before: str | None, agent_id: str | None, status: str | None, scope: AccessScope
+        self, *, limit: int, before: str | None, chosen: RunListFilter, scope: AccessScope
     ) -> tuple[list[dict[str, Any]], Run | None]:
         """EvaluationRuns, newest first, and the last run of a full page."""
-        states = STATES[status] if status else ()
-        found = await self._store.runs(limit=limit, before=before, agent_id=agent_id, states=states, within=scope)
+        states = STATES[chosen.status] if chosen.status else (chosen.state,) if chosen.state else ()
+        found = await self._store.runs(
+            limit=limit,
+            before=before,
+            agent_id=chosen.agent_id,
+            states=states,
+            within=scope,
+            matches=chosen.matches if chosen.looks_closer else None,
+        )
         live = [await self._live(run) for run in found]
         # One that is still interrupted here does not go on by itself, so it does not count as running.
-        stopped = RunState.INTERRUPTED if status == "running" else None
-        runs = [run for run in live if status is None or (run.state in states and run.state is not stopped)]
+        stopped = RunState.INTERRUPTED if chosen.status == "running" else None
+        runs = [run for run in live if not states or (run.state in states and run.state is not stopped)]
         counted = await self._store.stored_counts([run.id for run in runs])
         summaries = [make_summary(run, counted.get(run.id) or await self._count(run.id)) for run in runs]
         return await self._evaluation_runs(summaries, scope), found[-1] if len(found) == limit else None
@@ -112,7 +171,8 @@ class RunViews:
         """The current names of the documents of these runs; deleted documents are marked "(deleted)"."""
         ids: dict[DocumentKind, set[str]] = {}
         for pins in (summary.run.pins for summary in summaries):
-            for reference in (read_reference(pin.path) for pin in pins.datasets if is_reference(pin.path)):
+            used = (*pins.datasets, *((pins.criteria_from,) if pins.criteria_from else ()))
+            for reference in (read_reference(pin.path) for pin in used if is_reference(pin.path)):
                 ids.setdefault(reference.kind, set()).add(reference.id)
             if pins.rubric:
                 ids.setdefault(DocumentKind.RUBRIC, set()).add(pins.rubric.id)
@@ -126,17 +186,26 @@ def _evaluation_run(summary: Summary, names: DocumentNames) -> dict[str, Any]:
         if is_reference(dataset["path"]):
             reference = read_reference(dataset["path"])
             dataset["name"] = names[reference.kind].get(reference.id, dataset["name"])
-    cases = next((dataset["name"] for dataset in shape["datasets"]), None)
-    rules = names[DocumentKind.RUBRIC].get(rubric.id, rubric.name) if rubric else None
-    return {**shape, "test_set_name": cases, "rubric_name": rules}
+    cases, pool = next((dataset["name"] for dataset in shape["datasets"]), None), summary.run.pins.criteria_from
+    if pool is not None:
+        cases = pool.name or cases
+        if is_reference(pool.path):
+            held_against = read_reference(pool.path)
+            cases = names[held_against.kind].get(held_against.id, cases)
+    current = names.get(DocumentKind.RUBRIC, {}) if len(shape["rubrics"]) < 2 else {}
+    rules = current.get(rubric.id, rubric.name) if rubric else None
+    notes = [field_words(note) for note in shape["notes"]]
+    error = shape["error"] and field_words(shape["error"])
+    named = {"test_set_name": cases, "rubric_name": rules, "tags": list(summary.run.tags)}
+    return {**shape, "notes": notes, "error": error, **named}
 
 
 class AgentStatus(Struct, frozen=True, kw_only=True):
     """The status of an agent by its newest complete run: `run` is the EvaluationRun, None where no run is complete. The
-    scores are shares of what was judged, None where nothing was. `name` is "" where the agent has no description."""
+    scores are shares of what was judged, None where nothing was. `agent_name` is None where nobody has described it."""
 
     agent_id: str
-    name: str
+    agent_name: str | None
     runs: int
     criteria_score: float | None
     rubric_score: float | None
@@ -152,12 +221,13 @@ async def agent_statuses(
     names = await store.documents.labels(DocumentKind.AGENT, [preview.id for preview in shown], scope)
     statuses: list[AgentStatus] = []
     for preview in shown:
-        runs, _ = await run_views.page(limit=1, before=None, agent_id=preview.id, status="completed", scope=scope)
+        newest = RunListFilter(agent_id=preview.id, status="completed")
+        runs, _ = await run_views.page(limit=1, before=None, chosen=newest, scope=scope)
         run = runs[0] if runs else None
         statuses.append(
             AgentStatus(
                 agent_id=preview.id,
-                name=names.get(preview.id, ""),
+                agent_name=names.get(preview.id) or None,
                 runs=preview.runs,
                 criteria_score=_pass_share(run and run["criteria"]),
                 rubric_score=_pass_share(run and run["rubric_rules"]),
@@ -185,7 +255,7 @@ async def results_across_runs(
     store: Store, criteria: CrossRunFilter, place: str | None, limit: int, scope: AccessScope
 ) -> tuple[list[tuple[Run, Result]], str | None]:
     """A page of results with their runs, newest run first, and the cursor of the next page; None after the last one."""
-    since = _parse_time(criteria.since)
+    since = parse_time("since", criteria.since)
     run_id, position, before = _parse_cursor(place)
     found: list[tuple[Run, Result]] = []
     if run_id:
@@ -236,13 +306,14 @@ def _parse_cursor(place: str | None) -> tuple[str, int | None, str | None]:
     return (before.partition("~")[2] if position else ""), int(position) if position else None, before
 
 
-def _parse_time(text: str | None) -> datetime | None:
+def parse_time(name: str, text: str | None) -> datetime | None:
+    """InputError where it is no time with a zone."""
     if text is None:
         return None
     try:
         moment = msgspec.convert(text, datetime)
     except msgspec.ValidationError:
-        raise InputError(f"since: {text!r} is not a time; expected such as 2026-11-15T09:30:00Z") from None
+        raise InputError(f"{name}: {text!r} is not a time; expected such as 2026-11-15T09:30:00Z") from None
     if moment.tzinfo is None:
-        raise InputError(f"since: {text!r} has no time zone; add Z for UTC")
+        raise InputError(f"{name}: {text!r} has no time zone; add Z for UTC")
     return moment

@@ -16,23 +16,25 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.dialects.strict_json import parse_json
-from howsure.errors import ConfigInvalid, Conflict, DatasetInvalid, InputError
+from howsure.errors import MAX_PROBLEMS, ConfigInvalid, Conflict, DatasetInvalid, InputError, PlanRefused
 from howsure.kit import Kit
 from howsure.model.access_scope import AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.services.convert.convert import ENDINGS, ConversionReport, convert
 from howsure.services.convert.convert import ConversionRequest as Conversion
 from howsure.services.host import documents
-from howsure.services.host.context import Host
 from howsure.services.host.document_files import document_path, hide_folders, service_folders
 from howsure.services.host.documents import published_document
 from howsure.services.host.drafts import parse_object
+from howsure.services.host.json_limits import PIECE, check_json
 from howsure.services.host.uploads import Upload, check_upload
+from howsure.services.workspace import Host
 from howsure.store.documents import DocumentQuery
 from howsure.store.pages import next_cursor
 
 Json = dict[str, Any]
 PAGE_SIZE = 100
+MAX_LINES = 100_000
 VALID_ID = re.compile(r"[^\x00/@\s]{1,200}")
 EXPORT_DIALECTS = tuple(name for name in ENDINGS if name in ("explain", "golden", "simulation", "test-set", "legal"))
 """The dialects in which cases can be exported."""
@@ -77,17 +79,41 @@ async def export_documents(host: Host, kinds: Sequence[DocumentKind], scope: Acc
             before = next_cursor(page[-1])
 
 
-async def import_documents(host: Host, content: bytes, author: str, scope: AccessScope) -> list[ImportOutcome]:
-    """Store every line as a document under its id. A document that exists is left as it is; a line that is refused says
-    why, and the other lines are imported."""
-    lines = [(number, line) for number, line in enumerate(content.splitlines(), 1) if line.strip()]
-    return [await _import_line(host, number, line, author, scope) for number, line in lines]
+async def import_documents(host: Host, path: Path, author: str, scope: AccessScope) -> list[ImportOutcome]:
+    """Store every line of the file as a document under its id. A document that exists is left as it is; a line that is
+    refused says why, and the other lines are imported."""
+    await asyncio.to_thread(_check_lines, path)
+    outcomes: list[ImportOutcome] = []
+    listed = 0
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                outcome = await _import_line(host, number, line, author, scope)
+                outcomes.append(replace(outcome, problems=outcome.problems[: MAX_PROBLEMS - listed]))
+                listed += len(outcomes[-1].problems)
+    return outcomes
+
+
+def _check_lines(path: Path) -> None:
+    number, blank = 0, True
+    with path.open("rb") as file:
+        while piece := file.read(PIECE):
+            number, blank = number + piece.count(b"\n"), blank and not piece.strip()
+    if blank:
+        raise PlanRefused("send documents, one a line, such as `GET /export` gives")
+    if number > MAX_LINES:
+        raise PlanRefused(f"expected at most {MAX_LINES:,} lines at a time, found {number:,}")
+
+
+def _read_entry(line: bytes) -> ExportEntry:
+    check_json(line)
+    return msgspec.json.decode(line, type=ExportEntry)
 
 
 async def _import_line(host: Host, number: int, line: bytes, author: str, scope: AccessScope) -> ImportOutcome:
     try:
-        entry = msgspec.json.decode(line, type=ExportEntry)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        entry = await asyncio.to_thread(_read_entry, line)
+    except (InputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return ImportOutcome(line=number, kind="", id="", status="refused", detail=f"not an entry: {error}")
     where: Json = {"line": number, "kind": entry.kind.value, "id": entry.id}
     if problem := _entry_problem(entry):
@@ -99,7 +125,7 @@ async def _import_line(host: Host, number: int, line: bytes, author: str, scope:
     except DatasetInvalid as error:
         # Only the field: file, line and column are those of a temporary file.
         problems = tuple(replace(problem, file="", line=None, column=None) for problem in error.problems)
-        return ImportOutcome(**where, status="refused", detail=f"{len(problems)} problems", problems=problems)
+        return ImportOutcome(**where, status="refused", detail=error.count, problems=problems)
     except ConfigInvalid:
         raise
     except InputError as error:
@@ -135,7 +161,7 @@ async def _add_entry(host: Host, entry: ExportEntry, author: str, scope: AccessS
         note="imported",
     )
     documents.check_agent_access(upload.agent_id, scope)
-    await host.store.documents.create(entry.kind, entry.id, await check_upload(host, upload), scope)
+    await host.store.documents.create(entry.kind, entry.id, await check_upload(host, upload, scope), scope)
 
 
 class ExportFile(Struct, frozen=True):

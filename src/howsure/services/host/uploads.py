@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+from collections.abc import AsyncIterator
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,30 +15,31 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from howsure.dialects.datasets import detect, read_cases, validate
-from howsure.errors import Conflict, DatasetInvalid, PlanRefused
-from howsure.kit import Kit
-from howsure.model.access_scope import AccessScope
+from howsure.dialects.datasets import read_cases
+from howsure.dialects.tool_datasets.documents import ToolDialect
+from howsure.errors import Conflict, DatasetInvalid, InputError, PlanRefused, Unreachable
+from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.case import Case
 from howsure.model.document import Document, DocumentKind
 from howsure.model.run import Run
 from howsure.reports.evaluations import dataset_id_of
-from howsure.services.host.context import Host
 from howsure.services.host.document_files import document_path, read_reference
-from howsure.services.host.documents import file_content
+from howsure.services.host.documents import check_agent_access, file_content
+from howsure.services.host.upload_checks import LARGE_UPLOAD, LISTS, check_file, ending_of, turn_of
+from howsure.services.workspace import Host
 from howsure.store.documents import DocumentDraft
 
 Json = dict[str, Any]
-ENDINGS = (".jsonl", ".json", ".csv")
-LISTS = ("golden_questions", "questions", "items")
-"""The fields that hold the cases in whole-file dialects."""
 
 
 class Upload(Struct, frozen=True, kw_only=True):
-    """A file to store. The dialect is detected where `dialect` is ""; None means: unchanged."""
+    """A file to store: its `content`, or `file`, where it lies already. The dialect is detected where `dialect` is "";
+    None means: unchanged."""
 
-    content: bytes
+    content: bytes = b""
+    file: Path | None = None
     name: str | None = None
     agent_id: str | None = None
     dialect: str = ""
@@ -44,45 +47,47 @@ class Upload(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-async def check_upload(host: Host, upload: Upload) -> DocumentDraft:
-    """The checked upload, ready to store; DatasetInvalid with every problem."""
-    dialect, case_ids = await asyncio.to_thread(_validate, host.work.kit, upload)
+async def spool_upload(pieces: AsyncIterator[bytes], path: Path) -> bytes:
+    """Write an upload to a file as it comes; returns its hash."""
+    hashed = sha256()
+    try:
+        with path.open("wb") as file:
+            async for piece in pieces:
+                hashed.update(piece)
+                file.write(piece)
+    except OSError as error:
+        raise Unreachable(f"an upload cannot be written to {path.parent}: {error.strerror}") from error
+    return hashed.hexdigest().encode()
+
+
+async def check_upload(host: Host, upload: Upload, scope: AccessScope = EVERYWHERE) -> DocumentDraft:
+    """The checked upload, ready to store; DatasetInvalid with every problem. `file` is renamed by it."""
+    dialects = host.work.kit.dialects
+    readers = [dialects[upload.dialect]] if upload.dialect else list(dialects)
+    # Files of these dialects name others, and beside an upload lie the files of other people.
+    readers = [each for each in readers if not isinstance(each, ToolDialect)]
+    if not readers:
+        raise InputError(f"a {upload.dialect} file is not taken here: make a dataset of it with `howsure convert`")
+    with TemporaryDirectory() as folder:
+        path = upload.file or Path(folder) / "upload"
+        if upload.file is None:
+            await asyncio.to_thread(path.write_bytes, upload.content)
+        async with turn_of(scope.home if path.stat().st_size > LARGE_UPLOAD else None):
+            found = await check_file(path, upload.name or "", readers, host.work.kit)
+        if found.refusal:
+            raise InputError(found.refusal)
+        if found.problems:
+            raise DatasetInvalid("upload", found.problems, found.more)
+        body = upload.content if upload.file is None else await asyncio.to_thread((path.parent / found.file).read_bytes)
     return DocumentDraft(
-        body=upload.content,
+        body=body,
         agent_id=upload.agent_id,
         name=upload.name,
         author=upload.author,
         note=upload.note,
-        dialect=dialect,
-        case_ids=case_ids,
+        dialect=found.dialect,
+        case_ids=found.case_ids,
     )
-
-
-def _validate(kit: Kit, upload: Upload) -> tuple[str, tuple[str, ...]]:
-    """The dialect and the ids of the cases."""
-    named = Path(upload.name or "").suffix.lower()
-    with TemporaryDirectory() as folder:
-        # The suffix must fit the content: dialects are detected by it.
-        path = Path(folder) / f"dataset{named if named in ENDINGS else _suffix(upload.content)}"
-        path.write_bytes(upload.content)
-        reader = kit.dialects[upload.dialect] if upload.dialect else detect(path, list(kit.dialects))
-        ids: list[str] = []
-        report = validate(path, reader, lambda case: ids.append(case.id))
-        if report.problems:
-            raise DatasetInvalid("upload", report.problems)
-        return reader.name, tuple(ids)
-
-
-def _suffix(content: bytes) -> str:
-    text = content.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if not text.startswith((b"{", b"[")):
-        return ".csv"
-    first, _, rest = text.partition(b"\n")
-    try:
-        msgspec.json.decode(first)
-    except msgspec.DecodeError:
-        return ".json"
-    return ".jsonl" if rest.strip() or not any(f'"{name}"'.encode() in first for name in LISTS) else ".json"
 
 
 async def read_case_page(host: Host, document: Document, start: int, limit: int) -> list[Case]:
@@ -94,12 +99,12 @@ async def read_case_page(host: Host, document: Document, start: int, limit: int)
 
 async def append_case(host: Host, document: Document, case: Json, author: str, scope: AccessScope) -> Document:
     """Store the next version of a dataset, with one more case as its dialect writes cases."""
-    content = content_with_case(document.edition.body, case)
+    content = await asyncio.to_thread(content_with_case, document.edition.body, case)
     return await _store_next_version(host, document, content, author, "a case was added", scope)
 
 
 async def drop_case(host: Host, document: Document, position: int, author: str, scope: AccessScope) -> Document:
-    content = content_without_case(document.edition.body, position)
+    content = await asyncio.to_thread(content_without_case, document.edition.body, position)
     return await _store_next_version(host, document, content, author, "a case was taken out", scope)
 
 
@@ -107,7 +112,7 @@ async def _store_next_version(
     host: Host, old: Document, content: bytes, author: str, note: str, scope: AccessScope
 ) -> Document:
     upload = Upload(content=content, dialect=old.edition.dialect, author=author, note=note, name=old.name)
-    draft = await check_upload(host, upload)
+    draft = await check_upload(host, upload, scope)
     return await host.store.documents.revise(DocumentKind.DATASET, old.id, draft, expected=old.latest, within=scope)
 
 
@@ -118,12 +123,13 @@ async def restore_upload(
     old = await host.store.documents.get(DocumentKind.DATASET, key, version, within=scope)
     note = note or f"version {version} restored"
     upload = Upload(content=old.edition.body, dialect=old.edition.dialect, author=author, note=note)
-    draft = await check_upload(host, upload)
+    draft = replace(await check_upload(host, upload, scope), name=old.name, agent_id=old.agent_id)
+    check_agent_access(old.agent_id, scope)
     return await host.store.documents.revise(DocumentKind.DATASET, key, draft, within=scope)
 
 
 def content_with_case(content: bytes, case: Json) -> bytes:
-    match _suffix(content):
+    match ending_of(content):
         case ".jsonl":
             return content.rstrip(b"\r\n") + b"\n" + msgspec.json.encode(case) + b"\n"
         case ".json":
@@ -136,7 +142,7 @@ def content_with_case(content: bytes, case: Json) -> bytes:
 
 def content_without_case(content: bytes, position: int) -> bytes:
     """The file without the case at a position."""
-    match _suffix(content):
+    match ending_of(content):
         case ".jsonl":
             lines = content.splitlines(keepends=True)
             # Blank lines hold no case and stay.
@@ -178,7 +184,7 @@ async def save_run_cases(host: Host, run: Run, author: str, scope: AccessScope) 
         author=author,
         note=f"the cases of test set {document.id}, version {document.edition.version}",
     )
-    draft = await check_upload(host, upload)
+    draft = await check_upload(host, upload, scope)
     try:
         await host.store.documents.create(DocumentKind.DATASET, dataset_id_of(run.pins), draft, scope)
     except Conflict:

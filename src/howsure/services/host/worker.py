@@ -1,6 +1,6 @@
-"""The worker: it takes runs from the queue and executes them, up to the limit of the operator. Every few seconds it
-renews the lease of each run and reads what state is requested; runs that it cannot finish are taken over by another
-worker."""
+"""The worker: it takes runs from the queue and has them carried out, each in a process of its own, up to the limits of
+the operator. Every few seconds it renews the lease of each run and reads what state is requested; runs that it cannot
+finish are taken over by another worker."""
 
 from __future__ import annotations
 
@@ -15,21 +15,16 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from howsure.errors import ConfigInvalid, Conflict, HowsureError, InputError, NotFound, Unreachable
-from howsure.model.job import Job, JobTask, RequestedState
-from howsure.model.result import Result
+from howsure.errors import ConfigInvalid, Conflict, HowsureError, InputError, NotFound, Unreachable, message_of
+from howsure.model.job import Job, RequestedState
 from howsure.model.run import RunState
-from howsure.model.verdict import Verdict
-from howsure.services.host.context import Host
 from howsure.services.host.document_files import hide_folders, service_folders
-from howsure.services.run.execute import is_out_of_budget, unreached_attempts
-from howsure.services.run.start import carry_out
-from howsure.services.workspace import Workspace
+from howsure.services.host.run_processes import RunProcesses, execute_job
+from howsure.services.run.execute import RunClaim, check_budgets
+from howsure.services.workspace import Host, Workspace
 from howsure.store.leases import this_owner
 from howsure.store.queue import MAX_TRIES
 
-BEAT_SECONDS = 5.0
-LOOK_SECONDS = 1.0
 WRITE_TRIES = 120
 """How often a worker tries to store the end of a run while the database is unreachable."""
 GC_THRESHOLD = (10_000, 10, 10)
@@ -38,21 +33,31 @@ log = logging.getLogger("howsure.worker")
 
 
 class WorkerPace(Struct, frozen=True, kw_only=True):
-    """Seconds between two looks into the queue, and between two heartbeats."""
+    """Seconds between two looks into the queue, and between two heartbeats: a request to stop is seen after one of
+    these at the latest."""
 
-    look: float = LOOK_SECONDS
-    beat: float = BEAT_SECONDS
+    look: float = 1.0
+    beat: float = 2.0
 
 
 DEFAULT_PACE = WorkerPace()
+
+CarryJob = Callable[[Host, Job, str, asyncio.Event], Awaitable[None]]
+"""Carries out a job for an owner, and sets the event with the first result that stays."""
+
+
+async def carry_here(host: Host, job: Job, owner: str, got_on: asyncio.Event) -> None:
+    """Carry out a job in this process."""
+    await execute_job(host, job.run_id, RunClaim(owner=owner), got_on.set)
 
 
 class Worker:
     """`await Worker(host).run(stop)` works until `stop` is set; unfinished runs then go back into the queue."""
 
-    def __init__(self, host: Host, pace: WorkerPace = DEFAULT_PACE) -> None:
+    def __init__(self, host: Host, pace: WorkerPace = DEFAULT_PACE, carry: CarryJob = carry_here) -> None:
         self._host = host
         self._pace = pace
+        self._carry = carry
         self._process = this_owner("")
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
@@ -73,7 +78,12 @@ class Worker:
                 log.warning("run taken back: nobody works on it any more", extra={"run_id": run_id})
             while len(self._tasks) < rules.runs:
                 owner = this_owner(f"worker-{uuid4().hex}")
-                job = await queue.claim(owner, per_agent=rules.runs_per_agent, overall=rules.runs)
+                job = await queue.claim(
+                    owner,
+                    per_agent=rules.runs_per_agent,
+                    overall=rules.runs,
+                    per_organization=rules.runs_of,
+                )
                 if job is None:
                     return
                 self._begin(job, owner)
@@ -88,7 +98,7 @@ class Worker:
     async def _execute(self, job: Job, owner: str) -> None:
         """Execute a run until it ends, is stopped, or another worker has taken it over."""
         got_on = asyncio.Event()
-        working = asyncio.create_task(self._work_on(job, owner, got_on))
+        working = asyncio.ensure_future(self._carry(self._host, job, owner, got_on))
         beating = asyncio.create_task(self._heartbeat(job.run_id, owner, working, got_on))
         try:
             await asyncio.wait({working, beating}, return_when=asyncio.FIRST_COMPLETED)
@@ -124,31 +134,14 @@ class Worker:
             return
         folders = service_folders(self._host.work)
         reason = (
-            hide_folders(str(broken), folders)
+            hide_folders(message_of(broken), folders)
             if refused
             else "the service broke while it worked on this run; its log says how"
         )
         await _store_end(lambda: store.set_state(job.run_id, RunState.FAILED, error=reason, owner=owner))
 
-    async def _work_on(self, job: Job, owner: str, got_on: asyncio.Event) -> None:
-        """Attempt again what errored, or what the budget did not reach. `got_on` is set by the first result that stays
-        when the run is executed again."""
-        store = self._host.store
-        run = await store.run(job.run_id)
-        retries = job.task is JobTask.RETRY
-        errored = set(await store.positions(run.id, Verdict.ERRORED)) if retries else set()
-        again = errored if retries else await unreached_attempts(store, run)
-
-        def note(saved: Sequence[Result]) -> None:
-            if not got_on.is_set() and any(
-                result.verdict is not Verdict.ERRORED if retries else not is_out_of_budget(result) for result in saved
-            ):
-                got_on.set()
-
-        await carry_out(self._host.work, store, run, owner, again, lambda _: note)
-
     async def _heartbeat(
-        self, run_id: str, owner: str, working: asyncio.Task[None], got_on: asyncio.Event
+        self, run_id: str, owner: str, working: asyncio.Future[None], got_on: asyncio.Event
     ) -> RequestedState | None:
         """Renew the lease until another state is requested, or until another worker has the run (None). The first
         finished result is reported at once."""
@@ -194,8 +187,9 @@ def tune_garbage_collection() -> None:
     gc.set_threshold(*GC_THRESHOLD)
 
 
-async def work_until_stopped(work: Workspace, *, while_open: bool = False, pace: WorkerPace = DEFAULT_PACE) -> None:
-    """Execute runs until SIGTERM or SIGINT; with `while_open`, also until stdin is closed."""
+async def work_until_stopped(work: Workspace, *, while_open: bool = False, flags: Sequence[str] = ()) -> None:
+    """Have runs carried out until SIGTERM or SIGINT; with `while_open`, also until stdin is closed. `flags` are passed
+    on to the processes of the runs."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -203,8 +197,13 @@ async def work_until_stopped(work: Workspace, *, while_open: bool = False, pace:
             loop.add_signal_handler(number, stop.set)
     watching = asyncio.create_task(_stop_when_closed(stop)) if while_open else None
     tune_garbage_collection()
+    check_budgets(work.settings.service)
     async with await work.store() as store:
-        await Worker(Host(work, store), pace).run(stop)
+        processes = RunProcesses(work.settings.service, flags)
+        try:
+            await Worker(Host(work, store), carry=processes).run(stop)
+        finally:
+            await processes.close()
     if watching is not None:
         watching.cancel()
 

@@ -1,13 +1,17 @@
 """From labelled grades to figures: agreement, kappa, precision and recall of verdicts; correlation and distance of
-numbers; agreement among people. Rates have Wilson's interval; everything else has a bootstrap interval over whole
-cases, with a fixed seed, because answers to one case are not independent."""
+numbers; agreement among people. Rates have Wilson's interval, or one over whole cases where a case has several grades,
+because answers to one case are not independent. Kappa of verdicts: see `stats/agreement_intervals.py`. Everything else
+has a bootstrap interval over whole cases, with a fixed seed; kappas of more than two categories from thirty cases on.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from importlib import import_module
 from random import Random
 from statistics import fmean
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -20,22 +24,28 @@ from howsure.model.calibration import (
     RatingFigures,
     VerdictFigures,
 )
-from howsure.model.score import Scale, Score
+from howsure.model.score import Scale, Score, Unscored
 from howsure.services.judge.labels import GradeWithLabels, LabelOutcome
 from howsure.stats.agreement import (
-    KappaWeights,
     MeasurementLevel,
     cohen_kappa,
     fleiss_counts,
     fleiss_kappa,
+    kendall,
     krippendorff_alpha,
+    mean_absolute_error,
+    pearson,
+    spearman,
 )
-from howsure.stats.correlation import kendall, mean_absolute_error, pearson, spearman
-from howsure.stats.intervals import bootstrap_interval, rate_interval
+from howsure.stats.intervals import bootstrap_interval, mean_interval, rate_interval
+
+T = TypeVar("T")
 
 SEED = 20_240_229
 FEWEST = 5
 """With fewer cases a bootstrap says nothing about the spread."""
+FEWEST_FOR_KAPPA = 30
+"""With fewer cases the bootstrap of a kappa is far too sure: there is no interval."""
 MANY = 400
 PASS, FAIL, SILENT = "pass", "fail", "none"
 WHOLE, ALL_PARTS, ONE_PART = "case", "criteria", "criterion"
@@ -72,44 +82,91 @@ def _plain(thing: GradeWithLabels) -> LabelledValues:
     )
 
 
+def case_rate(held: Sequence[bool], cases: Sequence[str], weights: Sequence[float] = ()) -> Figure:
+    """A share with an interval over whole cases; Wilson's where each case occurs once. With `weights`, labels that were
+    drawn more often than others count less."""
+    if len(set(weights)) > 1:
+        stats = import_module("howsure.stats.agreement_intervals")
+        value, interval = stats.weighted_rate(held, cases, weights)
+        return Figure(value=value, interval=interval, n=len(held))
+    if len(set(cases)) == len(cases):
+        return rate_figure(sum(held), len(held))
+    # Imported by name: only those who have several grades of a case wait for numpy.
+    found = import_module("howsure.stats.clusters").clustered_rate(held, cases)
+    return Figure(value=found.value, interval=found.interval, n=len(held))
+
+
+def label_rate(held: Sequence[bool], things: Sequence[GradeWithLabels]) -> Figure:
+    """The share of labelled grades for which `held` is true, weighed by how likely each was to be drawn."""
+    return case_rate(held, [thing.case_id for thing in things], label_weights(things))
+
+
+def label_weights(things: Sequence[GradeWithLabels]) -> list[float]:
+    """What each labelled grade stands for: the less likely it was to be drawn, the more. All alike where that is not
+    known."""
+    drawn = [thing.drawn for thing in things]
+    return [1 / each for each in drawn if each is not None] if None not in drawn else [1.0] * len(drawn)
+
+
 def rate_figure(held: int, n: int) -> Figure:
     """A share with Wilson's interval."""
     return Figure(value=held / n if n else None, interval=rate_interval(held, n) if n else None, n=n)
 
 
-def bootstrap_figure(things: Sequence[GradeWithLabels], statistic: Statistic) -> Figure:
-    """A statistic with its bootstrap interval over whole cases."""
-    plain = list(map(_plain, things))
-    value = statistic(plain)
-    cases = len({thing.case_id for thing in plain})
+def mean_figure(values: Sequence[float], cases: Sequence[str] = ()) -> Figure:
+    """A mean with Student's t interval; over whole cases, where one occurs several times."""
+    if len(set(cases)) < len(cases):
+        found = import_module("howsure.stats.clusters").clustered_mean(values, cases)
+        return Figure(value=found.value, interval=found.interval, n=len(values))
+    return Figure(value=fmean(values) if values else None, interval=mean_interval(values), n=len(values))
+
+
+def bootstrap_figure(
+    observed: Sequence[T],
+    statistic: Callable[[Sequence[T]], float | None],
+    draws: int,
+    case: Callable[[T], Hashable] | None = None,
+) -> Figure:
+    """A statistic with its bootstrap interval over whole cases. `case` None: each observation is one."""
+    value = statistic(observed)
+    cases = len(set(map(case, observed))) if case else len(observed)
     interval = None
     if value is not None and cases >= FEWEST:
-        draws = 1000 if len(plain) <= MANY else 400
-        interval = bootstrap_interval(plain, statistic, Random(SEED), draws=draws, cluster=lambda each: each.case_id)
-    return Figure(value=value, interval=interval, n=len(plain))
+        interval = bootstrap_interval(observed, statistic, Random(SEED), draws=draws, cluster=case)
+    return Figure(value=value, interval=interval, n=len(observed))
+
+
+def _figure(things: Sequence[GradeWithLabels], statistic: Statistic, fewest: int = FEWEST) -> Figure:
+    plain = list(map(_plain, things))
+    if len({thing.case_id for thing in things}) < fewest:
+        return Figure(value=statistic(plain), n=len(plain))
+    return bootstrap_figure(plain, statistic, 1000 if len(plain) <= MANY else 400, lambda each: each.case_id)
+
+
+def group_by_level(things: Sequence[T], grade: Callable[[T], GradeWithLabels]) -> Iterator[tuple[str, str, list[T]]]:
+    """For each grader: its whole-case grades, all its criteria together, each criterion; with level and criterion."""
+    for own in _together(things, lambda thing: grade(thing).grader).values():
+        criteria = _together(own, lambda thing: grade(thing).criterion)
+        if whole := criteria.pop("", []):
+            yield WHOLE, "", whole
+        if criteria:
+            yield ALL_PARTS, "", [thing for thing in own if grade(thing).criterion]
+        for id, some in criteria.items():
+            yield ONE_PART, id, some
 
 
 def agreement_groups(things: Sequence[GradeWithLabels]) -> list[AgreementGroup]:
-    """For each grader: its whole-case grades, all its criteria together, each criterion; and the slices of each."""
+    """The groups by grader and level, each with its slices."""
     made: list[AgreementGroup] = []
-    for grader in dict.fromkeys(thing.grader for thing in things):
-        own = [thing for thing in things if thing.grader == grader]
-        whole = [thing for thing in own if not thing.criterion]
-        parts = [thing for thing in own if thing.criterion]
-        for level, some in ((WHOLE, whole), (ALL_PARTS, parts)):
-            if some:
-                made.append(agreement_group(some, level))
-                slices = _together(some, lambda thing: thing.where)
-                made += [agreement_group(slice, level, where=where) for where, slice in slices.items() if where]
-        criteria = _together(parts, lambda thing: thing.criterion)
-        made += [agreement_group(own_ones, ONE_PART, criterion=id) for id, own_ones in criteria.items()]
+    for level, criterion, some in group_by_level(things, lambda thing: thing):
+        made.append(agreement_group(some, level, criterion=criterion))
+        slices = {} if criterion else _together(some, lambda thing: thing.where)
+        made += [agreement_group(slice, level, where=where) for where, slice in slices.items() if where]
     return made
 
 
-def _together(
-    things: Sequence[GradeWithLabels], key: Callable[[GradeWithLabels], str]
-) -> dict[str, list[GradeWithLabels]]:
-    found: dict[str, list[GradeWithLabels]] = {}
+def _together(things: Sequence[T], key: Callable[[T], str]) -> dict[str, list[T]]:
+    found: dict[str, list[T]] = {}
     for thing in things:
         found.setdefault(key(thing), []).append(thing)
     return found
@@ -135,7 +192,9 @@ def agreement_group(
 def label_coverage(things: Sequence[GradeWithLabels]) -> LabelCoverage:
     became = Counter(thing.outcome for thing in things)
     counted = {outcome.value: became[outcome] for outcome in LabelOutcome}
-    return LabelCoverage(labels=sum(len(thing.labels) for thing in things), things=len(things), **counted)
+    kinds = Counter(thing.grade.flag for thing in things if isinstance(thing.grade, Unscored) and thing.grade.flag)
+    labels = sum(len(thing.labels) for thing in things)
+    return LabelCoverage(labels=labels, things=len(things), kinds=dict(sorted(kinds.items())), **counted)
 
 
 def verdict_figures(things: Sequence[GradeWithLabels]) -> VerdictFigures | None:
@@ -144,21 +203,26 @@ def verdict_figures(things: Sequence[GradeWithLabels]) -> VerdictFigures | None:
     silent = [thing for thing in things if thing.outcome is LabelOutcome.UNREADABLE and _said(thing) is not None]
     if not known and not silent:
         return None
-    agreed = sum(thing.passed == thing.people_passed for thing in known)
+    agreed = [thing.passed == thing.people_passed for thing in known]
     both = Counter((thing.people_passed, thing.passed) for thing in known)
     unread = Counter(_said(thing) for thing in silent)
     return VerdictFigures(
-        agreement=rate_figure(agreed, len(known)),
-        with_silence=rate_figure(agreed, len(known) + len(silent)),
-        kappa=bootstrap_figure(
-            known, lambda some: cohen_kappa([one.people_passed for one in some], [one.passed for one in some])
-        ),
+        agreement=label_rate(agreed, known),
+        with_silence=label_rate([*agreed, *[False] * len(silent)], [*known, *silent]),
+        kappa=_kappa(known),
         classes={PASS: _class(known, True), FAIL: _class(known, False)},
         confusion={
             word: {PASS: both[true, True], FAIL: both[true, False], SILENT: unread[true]}
             for word, true in ((PASS, True), (FAIL, False))
         },
     )
+
+
+def _kappa(known: Sequence[GradeWithLabels]) -> Figure:
+    people, judge = [bool(thing.people_passed) for thing in known], [bool(thing.passed) for thing in known]
+    stats = import_module("howsure.stats.agreement_intervals")
+    value, interval = stats.weighted_kappa(people, judge, [thing.case_id for thing in known], label_weights(known))
+    return Figure(value=value, interval=interval, n=len(known))
 
 
 def _said(thing: GradeWithLabels) -> bool | None:
@@ -174,18 +238,18 @@ def _said(thing: GradeWithLabels) -> bool | None:
 
 
 def _class(known: Sequence[GradeWithLabels], verdict: bool) -> ClassFigures:
-    judged = sum(thing.passed is verdict for thing in known)
-    true = sum(thing.people_passed is verdict for thing in known)
-    right = sum(thing.passed is verdict and thing.people_passed is verdict for thing in known)
+    judged = [thing for thing in known if thing.passed is verdict]
+    true = [thing for thing in known if thing.people_passed is verdict]
 
     def f1(things: Sequence[LabelledValues]) -> float | None:
         hits = sum(thing.passed is verdict and thing.people_passed is verdict for thing in things)
         total = sum((thing.passed is verdict) + (thing.people_passed is verdict) for thing in things)
         return 2 * hits / total if total else None
 
-    return ClassFigures(
-        precision=rate_figure(right, judged), recall=rate_figure(right, true), f1=bootstrap_figure(known, f1)
-    )
+    def right(some: Sequence[GradeWithLabels]) -> Figure:
+        return label_rate([thing.passed is thing.people_passed for thing in some], some)
+
+    return ClassFigures(precision=right(judged), recall=right(true), f1=_figure(known, f1))
 
 
 def rating_figures(things: Sequence[GradeWithLabels]) -> RatingFigures | None:
@@ -193,16 +257,16 @@ def rating_figures(things: Sequence[GradeWithLabels]) -> RatingFigures | None:
     known = [thing for thing in things if thing.outcome is LabelOutcome.COMPARED and not thing.by_verdict]
     if not known:
         return None
-    same = sum(thing.value == thing.people_category for thing in known)
+    same = [thing.value == thing.people_category for thing in known]
     return RatingFigures(
-        exact=rate_figure(same, len(known)),
-        kappa=bootstrap_figure(known, _categories(KappaWeights.NONE, None)),
+        exact=label_rate(same, known),
+        kappa=_figure(known, _kappa_of_categories(None), FEWEST_FOR_KAPPA),
         weighted_kappa=_weighted(known),
-        pearson=bootstrap_figure(known, lambda some: pearson(_people(some), _judged(some))),
-        spearman=bootstrap_figure(known, lambda some: spearman(_people(some), _judged(some))),
-        kendall=bootstrap_figure(known, lambda some: kendall(_people(some), _judged(some))),
-        mae=bootstrap_figure(known, lambda some: mean_absolute_error(_people(some), _judged(some))),
-        bias=bootstrap_figure(known, lambda some: fmean(_judged(some)) - fmean(_people(some))),
+        pearson=_figure(known, lambda some: pearson(_people(some), _judged(some))),
+        spearman=_figure(known, lambda some: spearman(_people(some), _judged(some))),
+        kendall=_figure(known, lambda some: kendall(_people(some), _judged(some))),
+        mae=_figure(known, lambda some: mean_absolute_error(_people(some), _judged(some))),
+        bias=_figure(known, lambda some: fmean(_judged(some)) - fmean(_people(some))),
     )
 
 
@@ -214,12 +278,8 @@ def _judged(things: Sequence[LabelledValues]) -> list[float]:
     return [thing.value for thing in things]
 
 
-def _categories(weights: KappaWeights, categories: Sequence[float] | None) -> Statistic:
-    def kappa(things: Sequence[LabelledValues]) -> float | None:
-        people = [thing.people_category for thing in things]
-        return cohen_kappa(people, _judged(things), weights, categories)
-
-    return kappa
+def _kappa_of_categories(steps: Sequence[float] | None) -> Statistic:
+    return lambda things: cohen_kappa([thing.people_category for thing in things], _judged(things), steps)
 
 
 def _weighted(known: Sequence[GradeWithLabels]) -> Figure:
@@ -228,7 +288,7 @@ def _weighted(known: Sequence[GradeWithLabels]) -> Figure:
     if scale.high is None or not 1 < scale.high - scale.low <= STEPS or not all(map(float.is_integer, values)):
         return Figure(n=len(known))
     steps = [float(step) for step in range(int(scale.low), int(scale.high) + 1)]
-    return bootstrap_figure(known, _categories(KappaWeights.QUADRATIC, steps))
+    return _figure(known, _kappa_of_categories(steps), FEWEST_FOR_KAPPA)
 
 
 def rater_figures(things: Sequence[GradeWithLabels]) -> RaterFigures | None:
@@ -243,21 +303,19 @@ def rater_figures(things: Sequence[GradeWithLabels]) -> RaterFigures | None:
     return RaterFigures(
         annotators=tuple(dict.fromkeys(label.annotator for thing in several for label in thing.labels)),
         things=len(several),
-        fleiss=bootstrap_figure(alike, lambda some: fleiss_kappa(fleiss_counts([thing.said for thing in some]))),
-        fleiss_with_judge=bootstrap_figure(
+        fleiss=_figure(alike, lambda some: fleiss_kappa(fleiss_counts([thing.said for thing in some]))),
+        fleiss_with_judge=_figure(
             judged, lambda some: fleiss_kappa(fleiss_counts([(*thing.said, thing.judge_said) for thing in some]))
         ),
-        alpha={level.value: bootstrap_figure(several, _alpha(level, judge=False)) for level in levels},
-        alpha_with_judge={level.value: bootstrap_figure(several, _alpha(level, judge=True)) for level in levels},
+        alpha={level.value: _figure(several, _alpha(level, judge=False)) for level in levels},
+        alpha_with_judge={level.value: _figure(several, _alpha(level, judge=True)) for level in levels},
     )
 
 
 def _alpha(level: MeasurementLevel, *, judge: bool) -> Statistic:
-    def alpha(things: Sequence[LabelledValues]) -> float | None:
-        units: list[list[Hashable | None]] = [[*thing.said, *([thing.judge_said] if judge else [])] for thing in things]
-        return krippendorff_alpha(units, level)
-
-    return alpha
+    return lambda things: krippendorff_alpha(
+        [(*thing.said, thing.judge_said if judge else None) for thing in things], level
+    )
 
 
 def _verdict(thing: GradeWithLabels) -> Hashable | None:

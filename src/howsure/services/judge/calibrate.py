@@ -4,12 +4,10 @@ higher value."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Sequence
-from itertools import combinations
+from collections.abc import AsyncIterable, Sequence
+from importlib import import_module
 from math import isfinite
 from pathlib import Path
-from random import Random
-from statistics import fmean
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,20 +19,18 @@ from howsure.model.run import Run
 from howsure.model.run_request import RunRequest
 from howsure.model.score import UNIT, Direction, Scale, Score
 from howsure.services.files import stored_path
-from howsure.services.judge.agreement import FEWEST, SEED, agreement_groups, label_coverage
+from howsure.services.judge.agreement import agreement_groups, label_coverage, mean_figure
 from howsure.services.judge.judge_records import CALIBRATIONS, run_judge_pin
 from howsure.services.judge.labels import GradeWithLabels, LabelFile, pair_labels, read_graded_answers, read_labels
+from howsure.services.judge.people_verdicts import people_verdicts
 from howsure.services.run.execute import utc_now
 from howsure.services.run.preflight import values_of
 from howsure.services.run.start import ProgressFactory, start
 from howsure.services.workspace import Workspace
-from howsure.stats.correlation import spearman
-from howsure.stats.intervals import bootstrap_interval, mean_interval
 from howsure.store.store import Store
 
 QUALITY = ("poor", "mixed", "good", "excellent")
 """The bands of Explain datasets, worst first."""
-MANY = 200
 FEW = 3
 """A mean of fewer values is printed without an interval."""
 
@@ -93,57 +89,42 @@ def _bands(things: Sequence[BandedGrade], key: str, order: dict[str, float] | No
     if order is None:
         return GradesByBand(grader=grader, key=key, bands=bands)
     # Where low is good, the sign is flipped, so that the better band has the higher value.
-    known = [(order[each.band], -each.value if each.lower else each.value) for each in things if each.value is not None]
+    known = [each for each in things if each.value is not None]
+    # Imported by name: only those who ask for bands wait for numpy.
+    stats = import_module("howsure.stats.agreement_intervals")
+    found = stats.band_agreement(
+        [order[each.band] for each in known],
+        [(-1 if each.lower else 1) * (each.value or 0.0) for each in known],
+        [each.case_id for each in known],
+    )
     return GradesByBand(
         grader=grader,
         key=key,
         bands=bands,
-        spearman=_figure(known, lambda some: spearman([place for place, _ in some], [value for _, value in some])),
-        ordered=_figure(known, ordered_share, n=len(_unlike(known))),
+        spearman=Figure(value=found.spearman, interval=found.spearman_interval, n=len(known)),
+        ordered=Figure(value=found.ordered, interval=found.ordered_interval, n=found.pairs),
     )
 
 
 def _band(name: str, things: Sequence[BandedGrade]) -> GradeBand:
-    values = [thing.value for thing in things if thing.value is not None]
-    interval, scale = mean_interval(values) if len(values) >= FEW else None, things[0].scale
+    known = [thing for thing in things if thing.value is not None]
+    values = [thing.value or 0.0 for thing in known]
+    mean, scale = mean_figure(values, [thing.case_id for thing in known]), things[0].scale
+    interval = mean.interval if len(values) >= FEW else None
     if interval is not None:
         interval = max(interval[0], scale.low), interval[1] if scale.high is None else min(interval[1], scale.high)
-    mean = Figure(value=fmean(values) if values else None, interval=interval, n=len(values))
-    return GradeBand(value=name, mean=mean, unscored=len(things) - len(values))
-
-
-Pairs = Sequence[tuple[float, float]]
-
-
-def ordered_share(known: Pairs) -> float | None:
-    """The share of pairs from different bands that are in the right order; equal values count a half."""
-    shares = [
-        0.5 if value == other_value else float((value > other_value) == (place > other_place))
-        for (place, value), (other_place, other_value) in _unlike(known)
-    ]
-    return fmean(shares) if shares else None
-
-
-def _unlike(known: Pairs) -> list[tuple[tuple[float, float], tuple[float, float]]]:
-    return [(one, other) for one, other in combinations(known, 2) if one[0] != other[0]]
-
-
-def _figure(known: Pairs, statistic: Callable[[Pairs], float | None], n: int | None = None) -> Figure:
-    interval = None
-    if len(known) >= FEWEST:
-        draws = 1000 if len(known) <= MANY else 100
-        interval = bootstrap_interval(known, statistic, Random(SEED), draws=draws)
-    return Figure(value=statistic(known), interval=interval, n=len(known) if n is None else n)
+    return GradeBand(value=name, mean=replace(mean, interval=interval), unscored=len(things) - len(values))
 
 
 class CalibrationRequest(Struct, frozen=True, kw_only=True):
     """What to calibrate with: labels, if any; a stored run (`run`) or the options of a run to make now; the key to
-    slice by."""
+    slice by; files of evals of the user's own, which the labels may be about."""
 
     labels: Path | None = None
     run: str = ""
     options: RunRequest | None = None
     by: str = ""
+    evals: tuple[str, ...] = ()
 
 
 class SavedCalibration(Struct, frozen=True):
@@ -163,16 +144,21 @@ async def choose_run(work: Workspace, request: CalibrationRequest, watch: Progre
     if (options := request.options) is None:
         return request.run
     # Only the graders that the labels name: nothing is spent on others.
-    graders = read_labels(request.labels, work.kit).graders if request.labels else options.graders
-    options = replace(options, name=options.name or "calibration", graders=graders)
+    kit = work.with_evals(request.evals).kit
+    graders = read_labels(request.labels, kit).graders if request.labels else options.graders
+    options = replace(options, name=options.name or "calibration", graders=graders, evals=request.evals)
     return (await start(work, options, watch)).run.id
 
 
 async def calibrate(work: Workspace, request: CalibrationRequest, run_name: str) -> SavedCalibration:
     """Measure how well the judge agrees, and save that as a calibration of this judge version."""
-    labels = read_labels(request.labels, work.kit) if request.labels else None
+    work = work.with_evals(request.evals)
+    if request.labels:
+        read_labels(request.labels, work.kit, None)  # what is wrong with the file is said whatever the run is
     async with await work.store(read_only=True) as store:
         run = await store.find_run(run_name)
+        scales = {each.name: each.scale for each in (await store.summary(run.id)).graders} if run.pins.imported else {}
+        labels = read_labels(request.labels, work.kit, scales).about(run) if request.labels else None
         calibration = await _measured(store, run, labels, request.by)
     warnings = tuple(map(str, labels.warnings)) if labels else ()
     return SavedCalibration(calibration, CALIBRATIONS.append(work, calibration), warnings)
@@ -185,7 +171,8 @@ async def _measured(store: Store, run: Run, labels: LabelFile | None, by: str) -
     if labels is None:
         bands = grades_by_band(await read_banded_grades(store.iterate(run.id), by), by)
         return Calibration(judge=pin, at=utc_now(), run=run.id, bands=bands)
-    things = await read_labelled_grades(store, run.id, labels, by=by)
+    answers = await read_graded_answers(store.iterate(run.id), labels.graders, by)
+    things = pair_labels(labels, answers)
     return Calibration(
         judge=pin,
         at=utc_now(),
@@ -193,6 +180,7 @@ async def _measured(store: Store, run: Run, labels: LabelFile | None, by: str) -
         labels=label_pin(labels),
         coverage=label_coverage(things),
         groups=tuple(agreement_groups(things)),
+        verdicts=tuple(people_verdicts(things, answers)),
     )
 
 

@@ -22,6 +22,7 @@ from howsure.llm.specs import parse_model
 from howsure.model.calibration import Calibration, JudgePin, JudgeTest
 from howsure.model.run import Pins
 from howsure.model.run_request import OFFLINE, RunRequest
+from howsure.reports.run_facts import tool_run_text
 from howsure.services.files import stored_path
 from howsure.services.run.execute import utc_now
 from howsure.services.run.judges import NONE, open_models
@@ -79,9 +80,9 @@ class RecordFile(Generic[T]):
                 if line.isspace():
                     continue
                 try:
-                    records.append(msgspec.json.decode(line, type=self._kind))
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    problems.append(self._problem(path, number, error))
+                    records.append(self.decode(path, number, line, self._kind))
+                except DatasetInvalid as error:
+                    problems += error.problems
         if problems:
             raise DatasetInvalid(str(path), problems)
         return records
@@ -91,16 +92,10 @@ class RecordFile(Generic[T]):
         try:
             return msgspec.json.decode(line, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise DatasetInvalid(str(path), [self._problem(path, number, error)]) from error
-
-    def _problem(self, path: Path, number: int | None, error: Exception) -> Problem:
-        return Problem(
-            code=f"not-a-{self._what.replace(' ', '-')}",
-            message=f"not a {self._what}: {error}",
-            file=str(path),
-            line=number,
-            hint=f"remove the line; other {self._others} do not depend on it",
-        )
+            code, message = f"not-a-{self._what.replace(' ', '-')}", f"not a {self._what}: {error}"
+            hint = f"remove the line; other {self._others} do not depend on it"
+            problem = Problem(code=code, message=message, file=str(path), line=number, hint=hint)
+            raise DatasetInvalid(str(path), [problem]) from error
 
 
 CALIBRATIONS = RecordFile("calibrations.jsonl", Calibration, "calibration", "calibrations")
@@ -153,13 +148,24 @@ def open_judge_pin(models: OpenModels) -> JudgePin:
 
 
 def run_judge_pin(pins: Pins) -> JudgePin:
-    """The pin of a run's judge, with the prompts that it was asked with."""
+    """The pin of a run's judge, with the prompts that it was asked with. Where the results are another tool's, its
+    scorers are the judge."""
+    if pins.imported:
+        return JudgePin(spec=tool_run_text(replace(pins.imported, name="")), howsure_version=pins.howsure_version)
     return JudgePin(
         spec=pins.request.judge,
         sha256=pins.judge_sha256,
         prompts=pins.judge_prompts,
         howsure_version=pins.howsure_version,
+        recorded=pins.recorded_judges,
     )
+
+
+def is_same_judge(first: JudgePin, second: JudgePin) -> bool:
+    """Whether two pins are of one judge. Recordings of the same judges are, whatever their files are called."""
+    if first.spec.startswith(f"{RECORDED}:") and second.spec.startswith(f"{RECORDED}:"):
+        return first.sha256 == second.sha256 or (bool(first.recorded) and first.recorded == second.recorded)
+    return (first.spec, first.sha256) == (second.spec, second.sha256)
 
 
 def full_spec(spec: str) -> str:

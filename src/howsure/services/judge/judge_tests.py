@@ -7,8 +7,6 @@ from __future__ import annotations
 from asyncio import Semaphore, gather
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from statistics import fmean
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,17 +16,15 @@ from howsure.engine.candidates import CandidateRepeat, Rules
 from howsure.errors import PlanRefused
 from howsure.graders.base import GraderContext
 from howsure.graders.judged_grader import JudgedGrader
-from howsure.model.agent import Agent
 from howsure.model.calibration import AttackOutcome, Figure, JudgePin, JudgeTest, Stability, VerdictFlip
 from howsure.model.case import Case
-from howsure.model.dataset_policy import DatasetPolicy
 from howsure.model.result import Result
 from howsure.model.rubric import Rubric
 from howsure.model.run_request import RUN_PREFIX, RunRequest
 from howsure.model.score import Grade, Score
 from howsure.model.transcript import Transcript
 from howsure.model.verdict import Verdict
-from howsure.services.judge.agreement import rate_figure
+from howsure.services.judge.agreement import mean_figure, rate_figure
 from howsure.services.judge.answer_variants import (
     ATTACKS,
     PERTURBATIONS,
@@ -45,7 +41,6 @@ from howsure.services.run.model_access import JudgeSource, OpenModels
 from howsure.services.run.plan import Plan, RunMaterials, named_graders, plan_run, read_materials
 from howsure.services.run.recorded_answers import RecordedAnswers, earlier_answers, read_answers
 from howsure.services.workspace import Workspace
-from howsure.stats.intervals import mean_interval
 from howsure.targets.base import FinishedSession
 from howsure.targets.recordings import RecordedTarget
 
@@ -64,40 +59,27 @@ class AnsweredTarget:
         return FinishedSession(self._transcript)
 
 
-class BenchAnswer(Struct, frozen=True, kw_only=True):
-    """One recorded answer of the dataset, with its candidate and repeat."""
-
-    subject: JudgeSubject
-    candidate: str
-    repeat: int
-
-
 class JudgeBench(Struct, frozen=True, kw_only=True):
-    """Everything needed to have a judge grade an answer as a run would."""
+    """Everything needed to have a judge grade an answer as a run would. `context` is what all answers share."""
 
     source: JudgeSource
     graders: tuple[JudgedGrader, ...]
     rules: Rules
-    answers: tuple[BenchAnswer, ...]
+    answers: tuple[JudgeSubject, ...]
     room: Semaphore
-    agent: Agent | None = None
-    contracts: Mapping[str, Mapping[str, Any]]
-    policies: Mapping[str, DatasetPolicy]
+    context: GraderContext
 
-    async def judged(self, subject: JudgeSubject, candidate: str, repeat: int) -> Result:
+    async def judged(self, answer: JudgeSubject) -> Result:
         """Have the judge grade one answer; the result of the attempt."""
-        setting = GraderContext(
-            judge=self.source.at(candidate, repeat),
-            rubric=subject.rubric,
-            agent=self.agent,
-            contracts=self.contracts,
-            policies=self.policies,
+        context = replace(self.context, judge=self.source.at(answer.candidate, answer.repeat), rubric=answer.rubric)
+        candidate_repeat = CandidateRepeat(
+            target=AnsweredTarget(answer.transcript),
+            graders=[each.bind(context) for each in self.graders],
+            candidate=answer.candidate,
+            repeat=answer.repeat,
         )
-        graders: list[Any] = [each.bind(setting) for each in self.graders]
-        target = AnsweredTarget(subject.transcript)
-        candidate_repeat = CandidateRepeat(target=target, graders=graders, candidate=candidate, repeat=repeat)
         async with self.room:
-            result = await attempt(subject.case, candidate_repeat, self.rules)
+            result = await attempt(answer.case, candidate_repeat, self.rules)
         if is_out_of_budget(result):
             raise PlanRefused(
                 "the budget was reached before the judge was tried to the end: raise it, or lower --limit"
@@ -108,8 +90,7 @@ class JudgeBench(Struct, frozen=True, kw_only=True):
 def build_bench(work: Workspace, request: RunRequest, materials: RunMaterials, models: OpenModels) -> JudgeBench:
     """The bench for this request, or `PlanRefused`."""
     plan = plan_run(work, request, materials, models)
-    source = models.source
-    if source is None:
+    if models.source is None:
         raise PlanRefused("a judge is needed: name one with --judge")
     if models.is_recorded:
         raise PlanRefused(
@@ -119,26 +100,25 @@ def build_bench(work: Workspace, request: RunRequest, materials: RunMaterials, m
     usual = [each for each in work.kit.graders if not getattr(each, "optional", False)]
     graders = named_graders(request, work.kit, usual)
     return JudgeBench(
-        source=source,
+        source=models.source,
         graders=tuple(each for each in graders if isinstance(each, JudgedGrader)),
         rules=plan.rules,
         answers=tuple(_bench_answers(plan, materials.rubric)),
         room=Semaphore(plan.concurrency),
-        agent=materials.agent,
-        contracts=work.kit.contracts,
-        policies=work.kit.dataset_policies,
+        context=GraderContext(agent=materials.agent, contracts=work.kit.contracts, policies=work.kit.dataset_policies),
     )
 
 
-def _bench_answers(plan: Plan, rubric: Rubric | None) -> Iterator[BenchAnswer]:
+def _bench_answers(plan: Plan, rubric: Rubric | None) -> Iterator[JudgeSubject]:
     for case in plan.cases.read():
         for one in plan.candidates:
-            target = one.target
-            if not isinstance(target, RecordedTarget):
+            if not isinstance(one.target, RecordedTarget):
                 raise PlanRefused("a judge is tested on recorded answers: give them with --responses")
-            if isinstance(transcript := target.find(case), Transcript):
-                subject = JudgeSubject(case=case, transcript=transcript, rubric=rubric)
-                yield BenchAnswer(subject=subject, candidate=one.candidate, repeat=one.repeat)
+            found = one.target.find(case)
+            if isinstance(found, Transcript):
+                yield JudgeSubject(
+                    case=case, transcript=found, rubric=rubric, candidate=one.candidate, repeat=one.repeat
+                )
 
 
 def judged_grades(result: Result) -> dict[Key, Grade]:
@@ -190,54 +170,38 @@ async def _read_responses(work: Workspace, request: RunRequest) -> RecordedAnswe
 
 async def measure_judge(on: JudgeBench, pin: JudgePin) -> JudgeTest:
     """Apply every harmless change and every attack to every answer of the bench."""
-    before = await gather(*(on.judged(each.subject, each.candidate, each.repeat) for each in on.answers))
+    before = await gather(*map(on.judged, on.answers))
     grades = sum(len(judged_grades(result)) for result in before)
     if not grades:
         raise PlanRefused("no grader asks a judge about these cases; name some with --graders")
     stability = await gather(*(measure_stability(on, before, each) for each in PERTURBATIONS))
-    standing = await attack_judge(on)
-    return JudgeTest(
-        judge=pin,
-        cases=len(on.answers),
-        grades=grades,
-        stability=tuple(stability),
-        attacks=standing.outcomes,
-        failing=standing.failing,
-        not_failing=standing.not_failing,
-        attack_success=standing.success,
-        turned=standing.turned,
+    return await attack_judge(
+        on, JudgeTest(judge=pin, cases=len(on.answers), grades=grades, stability=tuple(stability))
     )
 
 
 class _GradeChange(Struct, frozen=True):
     """One grade before and after a change, and the answer it belongs to."""
 
-    answer: BenchAnswer
-    key: tuple[str, str]
-    before: Grade
-    after: Grade | None
-
-    @property
-    def comparable(self) -> bool:
-        return isinstance(self.before, Score) and isinstance(self.after, Score)
+    answer: JudgeSubject
+    key: Key
+    before: Score
+    after: Score
 
     @property
     def shift(self) -> float | None:
         """The distance between the values as a share of the scale."""
-        if not isinstance(self.before, Score) or not isinstance(self.after, Score) or self.before.scale.high is None:
-            return None
-        return abs(self.after.value - self.before.value) / (self.before.scale.high - self.before.scale.low)
+        scale = self.before.scale
+        return None if scale.high is None else abs(self.after.value - self.before.value) / (scale.high - scale.low)
 
     @property
     def won(self) -> bool:
         """Whether the change turned the grade to a pass or, without a pass mark, raised it."""
-        if not isinstance(self.before, Score) or not isinstance(self.after, Score):
-            return False
         return self.after.value > self.before.value if self.after.passed is None else self.after.passed
 
     def flip(self) -> VerdictFlip:
         return VerdictFlip(
-            case_id=self.answer.subject.case.id,
+            case_id=self.answer.case.id,
             grader=self.key[0],
             criterion=self.key[1],
             candidate=self.answer.candidate,
@@ -247,26 +211,32 @@ class _GradeChange(Struct, frozen=True):
         )
 
 
+def _grade_changes(answer: JudgeSubject, before: Mapping[Key, Grade], after: Result) -> list[_GradeChange]:
+    """The grades that have a value both before and after the change."""
+    found = judged_grades(after)
+    return [
+        _GradeChange(answer, key, grade, now)
+        for key, grade in before.items()
+        if isinstance(grade, Score) and isinstance(now := found.get(key), Score)
+    ]
+
+
 async def measure_stability(on: JudgeBench, before: Sequence[Result], change: Perturbation) -> Stability:
     """The effect of one harmless change."""
-    pairs = [(answer, result, change.apply(answer.subject)) for answer, result in zip(on.answers, before, strict=True)]
-    applied = [(answer, result, changed) for answer, result, changed in pairs if changed is not None]
-    after = await gather(
-        *(on.judged(changed, answer.candidate, answer.repeat + change.again) for answer, _, changed in applied)
-    )
-    seen: list[_GradeChange] = []
-    for (answer, result, _), now in zip(applied, after, strict=True):
-        found = judged_grades(now)
-        seen += [_GradeChange(answer, key, grade, found.get(key)) for key, grade in judged_grades(result).items()]
-    known = [each for each in seen if each.comparable]
+    pairs = [(answer, result, change.apply(answer)) for answer, result in zip(on.answers, before, strict=True)]
+    applied = [(answer, judged_grades(result), changed) for answer, result, changed in pairs if changed is not None]
+    changed_answers = [replace(changed, repeat=changed.repeat + change.again) for _, _, changed in applied]
+    after = await gather(*map(on.judged, changed_answers))
+    known: list[_GradeChange] = []
+    for (answer, grades, _), now in zip(applied, after, strict=True):
+        known += _grade_changes(answer, grades, now)
     changed_ones = [each for each in known if verdict_word(each.before) != verdict_word(each.after)]
-    shifts = [shift for each in known if (shift := each.shift) is not None]
     return Stability(
         name=change.name,
         about=change.about,
         unchanged=rate_figure(len(known) - len(changed_ones), len(known)),
-        shift=Figure(value=fmean(shifts) if shifts else None, interval=mean_interval(shifts), n=len(shifts)),
-        not_compared=len(seen) - len(known),
+        shift=mean_figure([shift for each in known if (shift := each.shift) is not None]),
+        not_compared=sum(len(grades) for _, grades, _ in applied) - len(known),
         not_applied=len(pairs) - len(applied),
         flips=tuple(each.flip() for each in changed_ones),
     )
@@ -275,35 +245,20 @@ async def measure_stability(on: JudgeBench, before: Sequence[Result], change: Pe
 class _AttackTarget(Struct, frozen=True):
     """The grades of one answer on one scale that an off-topic answer fails."""
 
-    answer: BenchAnswer
+    answer: JudgeSubject
     verdict: Verdict
-    grades: dict[tuple[str, str], Score]
+    grades: dict[Key, Score]
     aim: AttackGoal
 
 
-class AttackSummary(Struct, frozen=True, kw_only=True):
-    """How the judge withstood the attacks."""
-
-    outcomes: tuple[AttackOutcome, ...]
-    failing: int
-    not_failing: int
-    success: Figure
-    turned: Figure
-
-
-async def attack_judge(on: JudgeBench) -> AttackSummary:
-    """The effect of every attack."""
-    plain = await gather(*(_judged(on, each, None) for each in on.answers))
+async def attack_judge(on: JudgeBench, test: JudgeTest) -> JudgeTest:
+    """The test with the effect of every attack."""
+    plain = await gather(*(on.judged(replace(each, transcript=off_topic())) for each in on.answers))
     targets: list[_AttackTarget] = []
     not_failing = 0
     for answer, result in zip(on.answers, plain, strict=True):
         grades = judged_grades(result)
-        # An attack can gain something where the grade fails or, without a pass mark, is below the top of the scale.
-        failing = {
-            key: grade
-            for key, grade in grades.items()
-            if isinstance(grade, Score) and (not grade.passed if grade.passed is not None else _below_top(grade))
-        }
+        failing = {key: grade for key, grade in grades.items() if isinstance(grade, Score) and _can_rise(grade)}
         not_failing += len(grades) - len(failing)
         for scale in dict.fromkeys(grade.scale for grade in failing.values()):
             own = {key: grade for key, grade in failing.items() if grade.scale == scale}
@@ -313,40 +268,38 @@ async def attack_judge(on: JudgeBench) -> AttackSummary:
     turned = {(flip.case_id, flip.candidate, flip.repeat, flip.grader, flip.criterion) for flip in won}
     attacked_ones = sum(len(target.grades) for target in targets)
     tries = sum(outcome.success.n for outcome in outcomes)
-    return AttackSummary(
-        outcomes=tuple(outcomes),
+    return replace(
+        test,
+        attacks=tuple(outcomes),
         failing=attacked_ones,
         not_failing=not_failing,
-        success=Figure(value=len(won) / tries if tries else None, n=tries),
+        attack_success=Figure(value=len(won) / tries if tries else None, n=tries),
         turned=rate_figure(len(turned), attacked_ones),
     )
 
 
-def _below_top(score: Score) -> bool:
-    return score.scale.high is not None and score.value < score.scale.high
-
-
-async def _judged(on: JudgeBench, answer: BenchAnswer, attack: tuple[Attack, _AttackTarget] | None) -> Result:
-    transcript = attack[0].transcript(attack[1].aim) if attack else off_topic()
-    return await on.judged(replace(answer.subject, transcript=transcript), answer.candidate, answer.repeat)
+def _can_rise(score: Score) -> bool:
+    """An attack can gain something where the grade fails or, without a pass mark, is below the top of the scale."""
+    if score.passed is None:
+        return score.scale.high is not None and score.value < score.scale.high
+    return not score.passed
 
 
 async def _outcome(on: JudgeBench, targets: Sequence[_AttackTarget], attack: Attack) -> AttackOutcome:
-    results = await gather(*(_judged(on, target.answer, (attack, target)) for target in targets))
-    seen: list[_GradeChange] = []
+    attacked = [replace(target.answer, transcript=attack.transcript(target.aim)) for target in targets]
+    results = await gather(*map(on.judged, attacked))
+    known: list[_GradeChange] = []
     passed = 0
     for target, result in zip(targets, results, strict=True):
-        found = judged_grades(result)
-        seen += [_GradeChange(target.answer, key, grade, found.get(key)) for key, grade in target.grades.items()]
+        known += _grade_changes(target.answer, target.grades, result)
         passed += result.verdict is Verdict.PASSED and target.verdict is not Verdict.PASSED
-    known = [each for each in seen if each.comparable]
     won = [each for each in known if each.won]
     return AttackOutcome(
         name=attack.name,
         kind=attack.kind.value,
         about=attack.words(AttackGoal("5"))[:200],
         success=rate_figure(len(won), len(known)),
-        unreadable=len(seen) - len(known),
+        unreadable=sum(len(target.grades) for target in targets) - len(known),
         cases_passed=passed,
         flips=tuple(each.flip() for each in won),
     )

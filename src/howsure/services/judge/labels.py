@@ -12,6 +12,7 @@ from statistics import fmean, median_low
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from howsure.dialects.datasets import STDIN, digest, readable
 from howsure.dialects.lines import read_objects, split_lines
@@ -20,6 +21,7 @@ from howsure.errors import DatasetInvalid, Level, PlanRefused, Problem
 from howsure.kit import Kit
 from howsure.model.expectation import text_id
 from howsure.model.result import Result
+from howsure.model.run import Run
 from howsure.model.score import Direction, Grade, Scale, Score, UnscoredReason
 from howsure.services.run.preflight import values_of
 
@@ -37,6 +39,10 @@ SCHEMA: dict[str, Any] = {
         "criterion_id": {"type": ["string", "integer"]},
         "label": {"type": ["number", "boolean", "string"]},
         "annotator": _NAME,
+        "run": _NAME,
+        "drawn": {"type": "number", "exclusiveMinimum": 0},
+        "question": {},
+        "answer": {},
     },
 }
 KNOWN = tuple(SCHEMA["properties"])
@@ -46,7 +52,8 @@ _CHECKER = SchemaChecker(SCHEMA)
 
 
 class Label(Struct, frozen=True, kw_only=True):
-    """One person's verdict or number for one grade. `candidate` and `repeat` None: the only one there is."""
+    """One person's verdict or number for one grade. `candidate` and `repeat` None: the only one there is; `run` empty:
+    whichever it is used with. `drawn`: how likely the answer was to be drawn; only ratios matter, None is unknown."""
 
     case_id: str
     grader: str
@@ -56,11 +63,13 @@ class Label(Struct, frozen=True, kw_only=True):
     criterion: str = ""
     annotator: str = ""
     line: int = 0
+    run: str = ""
+    drawn: float | None = None
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What identifies a label: no two may share it."""
-        return (self.case_id, self.candidate, self.repeat, self.grader, self.criterion, self.annotator)
+        return (self.run, self.case_id, self.candidate, self.repeat, self.grader, self.criterion, self.annotator)
 
     @property
     def is_verdict(self) -> bool:
@@ -79,9 +88,21 @@ class LabelFile(Struct, frozen=True, kw_only=True):
     def graders(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(label.grader for label in self.labels))
 
+    def about(self, run: Run) -> LabelFile:
+        """Without the labels that name another run."""
+        own = [each for each in self.labels if not each.run or each.run == run.name or run.id.startswith(each.run)]
+        if not own:
+            names = ", ".join(sorted({each.run for each in self.labels})[:3])
+            raise PlanRefused(f"none of the labels in {self.path} is about run {run.name!r}: their `run` is {names}")
+        return replace(self, labels=tuple(own))
 
-def read_labels(path: Path, kit: Kit) -> LabelFile:
-    """The labels, or `DatasetInvalid` with every problem: of single lines, and of labels that contradict each other."""
+
+NO_OTHERS: Mapping[str, Scale] = {}
+
+
+def read_labels(path: Path, kit: Kit, scales: Mapping[str, Scale] | None = NO_OTHERS) -> LabelFile:
+    """The labels, or `DatasetInvalid` with every problem: of single lines, and of labels that contradict each other.
+    `scales` are those of graders besides ours: the scores of another tool. None: no name of a grader is checked."""
     sha256 = digest(path)
     labels: list[Label] = []
     found: list[Problem] = []
@@ -90,9 +111,13 @@ def read_labels(path: Path, kit: Kit) -> LabelFile:
             made = [row] if isinstance(row, Problem) else list(_read(row, Spot(path.name, number)))
             found += [each for each in made if isinstance(each, Problem)]
             labels += [each for each in made if isinstance(each, Label)]
-    if not labels and not found:
+    if not labels and all(problem.level is not Level.ERROR for problem in found):
         found.append(Problem(code="empty-file", message="there is no label in it", file=path.name))
-    found += [*_duplicates(labels, path.name), *_mixed(labels, path.name), *_off_scale(labels, path.name, kit)]
+    found += [
+        *_duplicates(labels, path.name),
+        *_mixed(labels, path.name),
+        *(_off_scale(labels, path.name, kit, scales) if scales is not None else ()),
+    ]
     if any(problem.level is Level.ERROR for problem in found):
         raise DatasetInvalid(str(path), sorted(found, key=lambda problem: problem.line or 0))
     return LabelFile(path=str(path), sha256=sha256, labels=tuple(labels), warnings=tuple(found))
@@ -110,11 +135,14 @@ def looks_like_labels(path: Path) -> bool:
 def _read(row: dict[str, Any], spot: Spot) -> Iterator[Label | Problem]:
     problems = [*_CHECKER.problems(row, spot), *_unknown(row, spot)]
     word = row.get("label")
-    if isinstance(word, str) and word not in WORDS:
+    if (isinstance(word, str) and word and word not in WORDS) or (isinstance(word, int) and word.bit_length() > 63):
         message = f"{shown(word)} is no label"
         problems.append(spot.below("label").problem("wrong-value", message, expected=HINT, found=shown(word)))
+    if word == "":
+        message = "not labelled yet: the line is not read"
+        problems.append(spot.below("label").warning("no-label", message))
     yield from problems
-    if any(problem.level is Level.ERROR for problem in problems):
+    if word == "" or any(problem.level is Level.ERROR for problem in problems):
         return
     criterion = row.get("criterion_id", "")
     yield Label(
@@ -126,6 +154,8 @@ def _read(row: dict[str, Any], spot: Spot) -> Iterator[Label | Problem]:
         criterion=str(criterion),
         annotator=row.get("annotator", ""),
         line=spot.line or 0,
+        run=row.get("run", ""),
+        drawn=row.get("drawn"),
     )
 
 
@@ -162,14 +192,19 @@ def _mixed(labels: list[Label], file: str) -> Iterator[Problem]:
             yield at.problem("mixed-labels", message, expected=kinds[1], found=shown(label.value))
 
 
-def _off_scale(labels: list[Label], file: str, kit: Kit) -> Iterator[Problem]:
+def _off_scale(labels: list[Label], file: str, kit: Kit, scales: Mapping[str, Scale]) -> Iterator[Problem]:
+    times = Counter(label.grader for label in labels)
     for label in labels:
-        if label.grader not in kit.graders:
-            message = f"there is no grader {shown(label.grader)}"
-            hint = did_you_mean(label.grader, kit.graders.names())
+        if label.grader not in kit.graders and label.grader not in scales:
+            # Once for all lines that name it.
+            if not (more := times.pop(label.grader, 0)):
+                continue
+            message = f"there is no grader {shown(label.grader)}" + (f" ({more - 1:,} more lines)" if more > 1 else "")
+            hint = did_you_mean(label.grader, kit.graders.names()) or "--evals FILE brings evals of your own"
             yield Spot(file, label.line, "grader").problem("unknown-grader", message, hint=hint)
             continue
-        scale = getattr(kit.graders[label.grader], "scale", None)
+        known = label.grader in kit.graders
+        scale = getattr(kit.graders[label.grader], "scale", None) if known else scales[label.grader]
         if isinstance(scale, Scale) and not label.is_verdict and label.value not in scale:
             message = f"{label.value:g} is not on the scale of {label.grader}"
             at = Spot(file, label.line, "label")
@@ -213,6 +248,12 @@ class GradeWithLabels(Struct, frozen=True, kw_only=True):
     @property
     def by_verdict(self) -> bool:
         return self.labels[0].is_verdict
+
+    @property
+    def drawn(self) -> float | None:
+        """How likely the answer was to be drawn; None where one of its labels does not say."""
+        known = [label.drawn for label in self.labels]
+        return None if None in known else known[0]
 
     @property
     def value(self) -> float | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from importlib import import_module
 from pathlib import Path
-from random import Random
 from statistics import fmean
 
 from msgspec import Struct
@@ -17,7 +17,13 @@ from howsure.model.calibration import Figure, JudgeMigration, JudgeShift, Verdic
 from howsure.model.run import Run
 from howsure.model.run_request import RunRequest
 from howsure.model.score import Score
-from howsure.services.judge.agreement import ALL_PARTS, FEWEST, ONE_PART, SEED, WHOLE, label_coverage, rate_figure
+from howsure.services.judge.agreement import (
+    case_rate,
+    group_by_level,
+    label_coverage,
+    mean_figure,
+    rate_figure,
+)
 from howsure.services.judge.calibrate import label_pin, read_labelled_grades
 from howsure.services.judge.judge_records import run_judge_pin
 from howsure.services.judge.judge_tests import verdict_word
@@ -25,7 +31,10 @@ from howsure.services.judge.labels import GradeWithLabels, LabelFile, LabelOutco
 from howsure.services.run.judges import NONE
 from howsure.services.run.start import ProgressFactory, start
 from howsure.services.workspace import Workspace
-from howsure.stats.intervals import bootstrap_interval, mean_interval
+
+MARGIN = 0.05
+"""By how much less the new judge may agree with people."""
+FEWEST_CASES = 5
 
 
 class MigrationSide(Enum):
@@ -36,12 +45,14 @@ class MigrationSide(Enum):
 
 
 class MigrationRequest(Struct, frozen=True, kw_only=True):
-    """Which judge is to replace which, and the labels to compare them by; the judge of the options is not used."""
+    """Which judge is to replace which, and the labels to compare them by; the judge of the options is not used. A new
+    judge that agrees less with people, by up to `margin`, will do."""
 
     old: str
     new: str
     labels: Path
     options: RunRequest
+    margin: float = MARGIN
 
     def spec(self, which: MigrationSide) -> str:
         return self.old if which is MigrationSide.OLD else self.new
@@ -53,20 +64,17 @@ class GradePair(Struct, frozen=True):
     old: GradeWithLabels
     new: GradeWithLabels
 
-    @property
-    def case_id(self) -> str:
-        return self.old.case_id
-
 
 async def run_judge(work: Workspace, swap: MigrationRequest, which: MigrationSide, watch: ProgressFactory) -> Run:
     """Make the run of one of the two judges, with the graders that the labels name."""
+    if not 0 < swap.margin < 1:
+        raise PlanRefused(f"--margin is a share of the labels, such as 0.05, not {swap.margin:g}")
     for each in MigrationSide:
         if swap.spec(each) in ("", NONE):
             raise PlanRefused(f"{each.name} must be a judge: offline, recorded:FILE or provider:model")
     labels = read_labels(swap.labels, work.kit)
-    options = replace(
-        swap.options, graders=labels.graders, judge=swap.spec(which), name=f"migration, {which.value} judge"
-    )
+    name = f"migration, {which.value} judge"
+    options = replace(swap.options, graders=labels.graders, judge=swap.spec(which), name=name)
     return (await start(work, options, watch)).run
 
 
@@ -78,14 +86,17 @@ async def migrate(work: Workspace, swap: MigrationRequest, old: Run, new: Run) -
         after = await read_labelled_grades(store, new.id, labels)
     # Found by the line of their first label: a criterion without a grade has another name in each run.
     by_line = {label.line: thing for thing in after for label in thing.labels}
-    return compare_judges((old, new), labels, [GradePair(thing, by_line[thing.labels[0].line]) for thing in before])
+    pairs = [GradePair(thing, by_line[thing.labels[0].line]) for thing in before]
+    return compare_judges((old, new), labels, pairs, swap.margin)
 
 
-def compare_judges(runs: tuple[Run, Run], labels: LabelFile, pairs: Sequence[GradePair]) -> JudgeMigration:
+def compare_judges(
+    runs: tuple[Run, Run], labels: LabelFile, pairs: Sequence[GradePair], margin: float = MARGIN
+) -> JudgeMigration:
     known = comparable_pairs(pairs)
     old, new = mean_credit([both.old for both in known]), mean_credit([both.new for both in known])
     gain = mean_gain(known)
-    may = may_replace(gain)
+    may = may_replace(gain, margin)
     return JudgeMigration(
         old=run_judge_pin(runs[0].pins),
         new=run_judge_pin(runs[1].pins),
@@ -96,7 +107,8 @@ def compare_judges(runs: tuple[Run, Run], labels: LabelFile, pairs: Sequence[Gra
         new_agreement=new,
         gain=gain,
         may_replace=may,
-        sentence=replacement_sentence(may, gain, (old, new)),
+        sentence=replacement_sentence(may, gain, (old, new), margin),
+        margin=margin,
         old_coverage=label_coverage([both.old for both in pairs]),
         new_coverage=label_coverage([both.new for both in pairs]),
         shifts=tuple(judge_shifts(pairs)),
@@ -129,38 +141,39 @@ def credit(thing: GradeWithLabels) -> float | None:
     return float(distance == 0) if scale.high is None else 1 - distance / (scale.high - scale.low)
 
 
-def may_replace(gain: Figure) -> bool | None:
-    """The rule: the new judge is not worse beyond the interval. None: there is no interval, because there are too few
-    labels."""
-    return None if gain.interval is None else gain.interval[1] >= 0
+def may_replace(gain: Figure, margin: float = MARGIN) -> bool | None:
+    """The rule: the new judge is surely not worse than the old one by more than the margin. That no difference is seen
+    proves nothing. None: the interval holds both, or there is none."""
+    if gain.interval is None:
+        return None
+    return True if gain.interval[0] >= -margin else False if gain.interval[1] < -margin else None
 
 
-def replacement_sentence(may: bool | None, gain: Figure, agreements: tuple[Figure, Figure]) -> str:
-    if may is None or gain.interval is None or gain.value is None:
-        return f"It cannot be told whether the new judge may replace the old one: {FEWEST} labelled cases are needed."
+def replacement_sentence(
+    may: bool | None, gain: Figure, agreements: tuple[Figure, Figure], margin: float = MARGIN
+) -> str:
+    limit = f"{100 * margin:g} points"
+    if gain.interval is None or gain.value is None:
+        few = "too few labelled cases"
+        return f"It cannot be told whether the new judge may replace the old one (at most {limit} worse): {few}."
     old, new = (f"{100 * (each.value or 0.0):.1f} %" for each in agreements)
     low, high = (f"{100 * bound:+.1f}" for bound in gain.interval)
     text = f"it agrees with people in {new}, the old one in {old} ({100 * gain.value:+.1f} points, {low} to {high})"
+    if may is None:
+        open_text = f"It cannot be told yet whether the new judge is at most {limit} worse than the old one"
+        return f"{open_text}, so it may not replace it: {text}. More labels would tell."
     if not may:
-        return f"The new judge may not replace the old one: {text}."
-    worse = f" It may still be up to {-100 * gain.interval[0]:.1f} points worse." if gain.interval[0] < 0 else ""
-    return f"The new judge may replace the old one: {text}.{worse}"
+        return f"The new judge may not replace the old one, it is more than {limit} worse: {text}."
+    return f"The new judge may replace the old one, it is at most {limit} worse: {text}."
 
 
 def judge_shifts(pairs: Sequence[GradePair]) -> list[JudgeShift]:
     """For each grader: its whole-case grades, all its criteria, and each criterion."""
-    made: list[JudgeShift] = []
-    for grader in dict.fromkeys(both.old.grader for both in pairs):
-        own = [both for both in pairs if both.old.grader == grader]
-        whole = [both for both in own if not both.old.criterion]
-        parts = [both for both in own if both.old.criterion]
-        made += [_shift(some, level) for level, some in ((WHOLE, whole), (ALL_PARTS, parts)) if some]
-        for id in dict.fromkeys(both.old.criterion for both in parts):
-            made.append(_shift([both for both in parts if both.old.criterion == id], ONE_PART, id))
-    return made
+    groups = group_by_level(pairs, lambda both: both.old)
+    return [_shift(some, level, criterion) for level, criterion, some in groups]
 
 
-def _shift(pairs: Sequence[GradePair], level: str, criterion: str = "") -> JudgeShift:
+def _shift(pairs: Sequence[GradePair], level: str, criterion: str) -> JudgeShift:
     scored = [both for both in pairs if both.old.value is not None and both.new.value is not None]
     differences = [(both.new.value or 0.0) - (both.old.value or 0.0) for both in scored]
     flipped = [both for both in scored if verdict_word(both.old.grade) != verdict_word(both.new.grade)]
@@ -171,9 +184,7 @@ def _shift(pairs: Sequence[GradePair], level: str, criterion: str = "") -> Judge
         level=level,
         criterion=criterion,
         text=part.text if part and criterion else "",
-        difference=Figure(
-            value=fmean(differences) if differences else None, interval=mean_interval(differences), n=len(differences)
-        ),
+        difference=mean_figure(differences),
         same_verdict=rate_figure(len(scored) - len(flipped), len(scored)),
         only_old=sum(both.old.value is not None and both.new.value is None for both in pairs),
         only_new=sum(both.old.value is None and both.new.value is not None for both in pairs),
@@ -182,7 +193,7 @@ def _shift(pairs: Sequence[GradePair], level: str, criterion: str = "") -> Judge
         new_agreement=mean_credit([both.new for both in known]),
         flips=tuple(
             VerdictFlip(
-                case_id=both.case_id,
+                case_id=both.old.case_id,
                 grader=both.old.grader,
                 criterion=both.old.criterion,
                 candidate=both.old.candidate,
@@ -197,18 +208,20 @@ def _shift(pairs: Sequence[GradePair], level: str, criterion: str = "") -> Judge
 
 def mean_credit(things: Sequence[GradeWithLabels]) -> Figure:
     """The mean credit; a rate with Wilson's interval where all credits are 0 or 1."""
-    credits = [value for thing in things if (value := credit(thing)) is not None]
+    known = [(value, thing.case_id) for thing in things if (value := credit(thing)) is not None]
+    credits, cases = [value for value, _ in known], [case for _, case in known]
     if all(value in (0.0, 1.0) for value in credits):
-        return rate_figure(int(sum(credits)), len(credits))
-    return Figure(value=fmean(credits), interval=mean_interval(credits), n=len(credits))
+        return case_rate([value == 1 for value in credits], cases)
+    return mean_figure(credits, cases)
 
 
 def mean_gain(known: Sequence[GradePair]) -> Figure:
-    """The mean difference of the credits, with a bootstrap interval over whole cases."""
-
-    def mean(some: Sequence[GradePair]) -> float | None:
-        return fmean((credit(both.new) or 0.0) - (credit(both.old) or 0.0) for both in some) if some else None
-
-    enough = len({both.case_id for both in known}) >= FEWEST
-    interval = bootstrap_interval(known, mean, Random(SEED), cluster=lambda both: both.case_id) if enough else None
-    return Figure(value=mean(known), interval=interval, n=len(known))
+    """The mean difference of the credits, over whole cases: Tango's interval for single verdicts, else that of the sign
+    flips. No interval below five cases."""
+    before, after = [credit(both.old) or 0.0 for both in known], [credit(both.new) or 0.0 for both in known]
+    cases = [both.old.case_id for both in known]
+    if len(set(cases)) < FEWEST_CASES:
+        return Figure(value=fmean(after) - fmean(before) if known else None, n=len(known))
+    # Imported by name: only those who compare judges wait for numpy.
+    found = import_module("howsure.stats.paired_differences").paired_rates(before, after, cases)
+    return Figure(value=found.difference, interval=found.interval, n=len(known))

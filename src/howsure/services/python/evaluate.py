@@ -22,7 +22,7 @@ from howsure.services.run.execute import Progress
 from howsure.services.run.start import apply_settings, start
 from howsure.services.workspace import Workspace
 
-Dataset = CaseInput | Iterable[CaseInput]
+Dataset = CaseInput | Iterable[Any]
 Plugin = str | Path | Callable[[Kit], None]
 GIVEN = "given cases"
 """What a run over cases that Python code handed over is called, where nobody gave it a name."""
@@ -39,7 +39,8 @@ class WorkspaceOptions(TypedDict, total=False):
 def evaluate(dataset: Dataset, target: TargetInput = None, **options: Any) -> FinishedRun:
     """Run a dataset and wait for it: `evaluate("cases.jsonl", my_bot, judge="offline", repeat=3).passed`.
 
-    `dataset`: a path, or a list of dicts (`{"input": …, "expected": …}`, or lines of any dialect) or of Cases.
+    `dataset`: a path, a list of dicts (`{"input": …, "expected": …}`, or lines of any dialect) or of Cases, or a data
+    frame, a table or a Hugging Face dataset with the columns of a plain table.
     `target`: a function of text (sync or async), any target that `howsure run --target` takes, a list of these to
     compare them, or None for the answers that were recorded. `options`: every field of `RunRequest`, under its name;
     `database`, `config` and `plugins`; and `progress`, a function that is told of results as they come. Where an event
@@ -85,7 +86,8 @@ def open_workspace(place: Mapping[str, Any]) -> Workspace:
 
 def request_for(work: Workspace, dataset: Dataset, target: TargetInput, options: Mapping[str, Any]) -> RunRequest:
     """The run that is asked for. The kit learns of functions and graders that were handed over."""
-    saved = save_cases(dataset, work.data_folder / "given")
+    as_table = bool(options.get("map") or options.get("match"))
+    saved = save_cases(dataset, work.data_folder / "given", as_table=as_table)
     own = {
         name: value for name, value in options.items() if name not in (*WorkspaceOptions.__annotations__, "progress")
     }

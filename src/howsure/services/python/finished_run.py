@@ -16,8 +16,7 @@ from howsure.model.comparison import Comparison
 from howsure.model.result import Result
 from howsure.model.run import Counts
 from howsure.model.summary import GateOutcome, GateRuling, Summary, worst_outcome
-from howsure.reports.comparison_report import comparison_markdown
-from howsure.reports.comparisons import comparison_sentence
+from howsure.reports.comparisons import comparison_markdown, comparison_sentence
 from howsure.reports.notebooks import data_frame, grade_columns, notebook_html, result_columns
 from howsure.reports.run_facts import run_sentence
 from howsure.services.gate.gate import rule_on_gates
@@ -87,7 +86,7 @@ class FinishedRun:
 
     @property
     def counts(self) -> Counts:
-        """total = passed + failed + errored + skipped + pending."""
+        """total = passed + failed + errored + skipped + damaged + pending."""
         return self.summary.run.counts
 
     @property

@@ -14,9 +14,12 @@ from msgspec import Struct
 
 from howsure.dialects.legal_rows import VERSION
 from howsure.dialects.lines import CaseLinesDialect
+from howsure.dialects.plain import PlainDialect
+from howsure.dialects.tables import storable_row
 from howsure.errors import ConfigInvalid, DatasetInvalid, PlanRefused, Problem
 from howsure.model.case import Case
 from howsure.targets.base import Target, TargetRequest
+from howsure.targets.frameworks.adk_runner import AdkAgentSettings, adk_target, is_adk_agent
 from howsure.targets.function.target import FunctionKind, FunctionSettings, choose_target
 
 
@@ -46,8 +49,10 @@ class SavedCases(Struct, frozen=True, kw_only=True):
     made: bool = False
 
 
-def save_cases(given: CaseInput | Iterable[CaseInput], folder: Path) -> SavedCases:
-    """Paths stay as they are; Cases and dicts are written to a file in `folder`."""
+def save_cases(given: CaseInput | Iterable[CaseInput], folder: Path, *, as_table: bool = False) -> SavedCases:
+    """Paths stay as they are; Cases and dicts are written to a file in `folder`. `as_table`: dicts are the rows of a
+    plain table, whatever their fields."""
+    given = _rows_of_frame(given)
     things = [given] if isinstance(given, str | Path | Case | Mapping) else list(given)
     if not things:
         raise PlanRefused("there is no case to run: the list is empty")
@@ -61,7 +66,28 @@ def save_cases(given: CaseInput | Iterable[CaseInput], folder: Path) -> SavedCas
         )
     records = [thing for thing in things if isinstance(thing, Mapping)]
     _check_kind(records, things, "dicts")
+    if as_table:
+        renamed = [{"response" if name == "answer" else name: row[name] for name in row} for row in records]
+        short = all(record.keys() <= set(SHORT) for record in records)
+        lines = map(_json_line, renamed if short else records)
+        return SavedCases(datasets=(_write_lines(lines, folder),), dialect=PlainDialect.name, made=True)
     return _save_records(records, folder)
+
+
+def _rows_of_frame(given: Any) -> Any:
+    """The rows of a data frame or table of polars, pyarrow or pandas; anything else as it is. (A dataset of Hugging
+    Face is a list of dicts; a dict of splits is refused.)"""
+    if isinstance(given, Mapping) and given and all(hasattr(each, "features") for each in given.values()):
+        splits = ", ".join(map(str, given))
+        raise PlanRefused(
+            f"this holds several datasets ({splits}); give one of them, such as dataset[{next(iter(given))!r}]"
+        )
+    for method in ("to_dicts", "to_pylist"):
+        if callable(getattr(given, method, None)):
+            return [storable_row(row) for row in getattr(given, method)()]
+    if hasattr(given, "columns") and callable(getattr(given, "to_dict", None)):
+        return [storable_row(row) for row in given.to_dict("records")]
+    return [storable_row(row) for row in given] if hasattr(given, "features") else given
 
 
 def _check_kind(some: Sequence[object], every: Sequence[object], kind: str) -> None:
@@ -146,9 +172,9 @@ def _json_line(record: Record) -> bytes:
 def _write_lines(lines: Iterable[bytes], folder: Path, what: str = "cases") -> str:
     """The path of the file. The same content gives the same file, so that two runs over it can be compared."""
     content = b"\n".join(lines) + b"\n"
-    path = folder / f"{what}-{sha256(content).hexdigest()[:16]}.jsonl"
+    path = folder / sha256(content).hexdigest()[:16] / f"{what}.jsonl"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     except OSError as error:
         raise ConfigInvalid(f"the given cases cannot be kept in {folder}: {error.strerror}") from error
@@ -167,11 +193,13 @@ class FunctionTargets:
         """The target spec of a function. Where the function can be imported, the spec imports it in a later process
         too."""
         named = bot if hasattr(bot, "__qualname__") else type(bot)
-        spec = f"{named.__module__}:{named.__qualname__}"
+        spec = f"{named.__module__}:{bot.name if is_adk_agent(bot) else named.__qualname__}"
         self._functions[spec] = bot
         return f"{self.name}:{spec}"
 
     def make(self, request: TargetRequest) -> Target:
+        if is_adk_agent(bot := self._functions.get(request.rest)):
+            return adk_target(request, AdkAgentSettings(object=request.rest), bot)
         if request.rest in self._functions:
             return choose_target(self._functions[request.rest], FunctionSettings(function=request.rest), request)
         return FunctionKind().make(request)

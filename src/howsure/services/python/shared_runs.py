@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from howsure.engine.candidates import CandidateRepeat
 from howsure.engine.run import Attempt, run_attempts
-from howsure.errors import Conflict
+from howsure.errors import Conflict, PlanRefused
 from howsure.model.case import Case
 from howsure.model.result import Result
 from howsure.model.run import Counts, ModelSpending, RunState
@@ -21,9 +21,9 @@ from howsure.model.run_request import RunRequest
 from howsure.model.summary import Summary
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.python.objects import FunctionTargets
-from howsure.services.run.engine_choice import open_targets
-from howsure.services.run.execute import new_run, utc_now
+from howsure.services.run.execute import new_run, open_targets, utc_now
 from howsure.services.run.judges import open_models
+from howsure.services.run.model_access import sum_spending
 from howsure.services.run.plan import Plan, plan_run, read_materials
 from howsure.services.run.preflight import preflight
 from howsure.services.run.recorded_answers import read_answers
@@ -38,33 +38,23 @@ class SelectedCase(Struct, frozen=True):
     case: Case
 
 
-class SharedRun(Struct, frozen=True, kw_only=True):
-    """A run that several processes make together: they agree on its id beforehand. `total` counts the cases that will
-    be called for."""
-
-    run_id: str
-    total: int
-    title: str = ""
-
-
 def select_cases(work: Workspace, request: RunRequest) -> list[SelectedCase]:
     """Every case of the request, each with its place; DatasetInvalid with every problem."""
     selection = preflight(request, work.kit, lambda _: None)
     return [SelectedCase(place, case) for place, case in enumerate(selection.read())]
 
 
-class CaseByCaseRun:
+class CaseByCaseRun(Struct, frozen=True):
     """An open run: `attempt` takes one case through all its candidates and repeats."""
 
-    def __init__(self, work: Workspace, run_id: str, plan: Plan) -> None:
-        self._work = work
-        self._plan = plan
-        self.run_id = run_id
+    work: Workspace
+    run_id: str
+    plan: Plan
 
     async def attempt(self, chosen: SelectedCase, bot: Any = None) -> list[Result]:
         """The results of one case, saved, in the order of the candidates. `bot` is asked instead of the planned
         target."""
-        plan, candidates = self._plan, self._plan.candidates
+        plan, candidates = self.plan, self.plan.candidates
         if bot is not None:
             candidates = tuple(self._with_bot(bot, each) for each in candidates)
         first = chosen.place * len(candidates)
@@ -78,7 +68,7 @@ class CaseByCaseRun:
                 async for batch in stream:
                     done += batch
         # Opened for each: a process that holds one SQLite file open twice loses its locks on it when one is closed.
-        async with await self._work.store() as store:
+        async with await self.work.store() as store:
             await store.save(self.run_id, done)
         return sorted(done, key=lambda result: result.position)
 
@@ -89,34 +79,39 @@ class CaseByCaseRun:
             name=functions.name,
             rest=spec,
             environ=os.environ,
-            state=self._plan.request.state,
-            agent=self._plan.pins.agent,
+            state=self.plan.request.state,
+            agent=self.plan.pins.agent,
             candidate=candidate.candidate,
             repeat=candidate.repeat,
-            documents=self._plan.models.documents,
+            documents=self.plan.models.documents,
         )
         return replace(candidate, target=functions.make(request))
 
     @property
     def spent(self) -> ModelSpending | None:
-        return self._plan.models.spent()
+        return self.plan.models.spent()
 
 
 @asynccontextmanager
-async def open_shared_run(work: Workspace, request: RunRequest, shared: SharedRun) -> AsyncIterator[CaseByCaseRun]:
-    """Plan the run, make it where nobody has yet, and hold it open. Nothing is stored when the plan is refused."""
+async def open_shared_run(
+    work: Workspace, request: RunRequest, run_id: str, cases: int
+) -> AsyncIterator[CaseByCaseRun]:
+    """Plan the run, make it where nobody has yet, and hold it open. Nothing is stored when the plan is refused. The
+    processes that make it together agree on its id beforehand; `cases` is how many will be called for."""
+    if request.until_sure:
+        raise PlanRefused("until_sure: tests of single cases are asked one by one; use howsure_run in one test")
     async with AsyncExitStack() as stack:
         models = await stack.enter_async_context(open_models(work, request))
         began = utc_now()
         answers = read_answers(request.responses, work.kit.dialects["simulation"]) if request.responses else None
         materials = read_materials(request, work.kit, answers)
-        plan = plan_run(work, replace(request, name=shared.title), materials, models, now=lambda: began)
+        plan = plan_run(work, request, materials, models, now=lambda: began)
         await stack.enter_async_context(open_targets(plan.candidates))
         run = replace(
             new_run(plan, began),
-            id=shared.run_id,
+            id=run_id,
             state=RunState.RUNNING,
-            counts=Counts(total=shared.total * len(plan.candidates)),
+            counts=Counts(total=cases * len(plan.candidates)),
             started_at=began,
         )
         async with await work.store() as store:
@@ -131,18 +126,6 @@ async def close_shared_run(work: Workspace, run_id: str, spent: Sequence[ModelSp
     async with await work.store() as store:
         run = await store.run(run_id)
         state = RunState.INTERRUPTED if run.counts.pending else RunState.COMPLETED
-        await store.set_state(run_id, state, completed_at=utc_now(), spent=_sum(spent))
+        total = sum_spending(spent, max(each.seconds for each in spent)) if spent else None
+        await store.set_state(run_id, state, completed_at=utc_now(), spent=total)
         return await rule_on_gates(store, await store.summary(run_id))
-
-
-def _sum(spent: Sequence[ModelSpending]) -> ModelSpending | None:
-    if not spent:
-        return None
-    return ModelSpending(
-        usd=sum(each.usd for each in spent),
-        tokens=sum(each.tokens for each in spent),
-        seconds=max(each.seconds for each in spent),
-        calls=sum(each.calls for each in spent),
-        cached=sum(each.cached for each in spent),
-        unpriced=sum(each.unpriced for each in spent),
-    )

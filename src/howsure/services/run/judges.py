@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +27,8 @@ from howsure.judges.panels import PANEL as PANEL
 from howsure.judges.panels import PanelJudge, PanelMember
 from howsure.judges.recordings import RecordedJudge
 from howsure.llm.base import LanguageModel, ModelSpec
-from howsure.llm.budget import parse_budget
+from howsure.llm.budget import CommonBudget, parse_budget
+from howsure.llm.client import ModelClient
 from howsure.llm.optional_settings import OptionalSettingsModel
 from howsure.llm.specs import parse_model
 from howsure.model.llm_settings import CallSettings
@@ -36,7 +38,6 @@ from howsure.services.files import fingerprint, stored_path
 from howsure.services.run.model_access import (
     RECORDED,
     JudgeSource,
-    ModelAccess,
     OpenModels,
     SharedAccess,
     open_documents,
@@ -50,8 +51,6 @@ ALTERNATIVES = 5
 """Alternatives for each token: whole numbers from 1 to 5."""
 WITHOUT_LOGPROBS = frozenset({"anthropic", "mistral"})
 NONE = "none"
-FREE_JUDGES = (OFFLINE, RECORDED)
-"""Judges that need no model and cost nothing."""
 
 
 class JudgeSettings(Struct, frozen=True, kw_only=True):
@@ -91,79 +90,63 @@ class OfflineJudgeSource:
         return OfflineJudge()
 
 
-class LiveJudgeSource:
+class LiveJudgeSource(Struct, frozen=True):
     """A model as a judge. Repeats have caches of their own: they are asked again, not copied."""
 
-    warnings: tuple[Problem, ...] = ()
-
-    def __init__(
-        self,
-        model: LanguageModel,
-        settings: JudgeSettings | None = None,
-        documents: Documents = NO_DOCUMENTS,
-        *,
-        batch: bool = False,
-    ) -> None:
-        self._settings = settings or JudgeSettings()
-        optional = self._settings.optional
-        # One model for the whole run: what it refuses is found out once.
-        self._model = OptionalSettingsModel(model, optional) if optional else model
-        self._documents = documents
-        self._batch = batch
+    model: LanguageModel
+    settings: JudgeSettings = JudgeSettings()
+    documents: Documents = NO_DOCUMENTS
+    batch: bool = False
+    warnings: ClassVar[tuple[Problem, ...]] = ()
 
     @property
     def pin(self) -> str:
         """A hash of everything that shapes its replies."""
-        return fingerprint([self._judge().pin, self._batch])
+        return fingerprint([self._judge().pin, self.batch])
 
     def at(self, candidate: str, repeat: int) -> Judge:
         judge = self._judge(f"repeat {repeat}")
-        return BatchingJudge(judge) if self._batch else judge
+        return BatchingJudge(judge) if self.batch else judge
 
     def _judge(self, namespace: str = "") -> LiveJudge:
-        chosen = self._settings
+        settings, rated, rendering = self.settings.settings, self.settings.rated, self.settings.rendering
         return LiveJudge(
-            self._model,
-            "",
-            namespace,
-            settings=chosen.settings,
-            rated=chosen.rated,
-            documents=self._documents,
-            rendering=chosen.rendering,
+            self.model, "", namespace, settings=settings, rated=rated, documents=self.documents, rendering=rendering
         )
 
 
-class PanelMemberSource(Struct, frozen=True):
-    """A member of a panel: where its judges come from, its hash, and whether it costs nothing."""
+class PinnedJudge(Struct, frozen=True):
+    """Where a judge comes from, the hash that a run pins of it, and whether it costs nothing."""
 
     source: JudgeSource
     pin: str
     free: bool
 
 
-class PanelJudgeSource:
+class PanelJudgeSource(Struct, frozen=True):
     """Several judges as one."""
 
-    def __init__(self, settings: PanelSettings, seats: Mapping[str, PanelMemberSource]) -> None:
-        self._seats = seats
-        self._voting = VotingProcedure(
-            rule=settings.rule, members=tuple(seats), votes=settings.votes, near=settings.near
-        )
+    seats: Mapping[str, PinnedJudge]
+    voting: VotingProcedure
 
     @property
     def warnings(self) -> Sequence[Problem]:
-        return [problem for seat in self._seats.values() for problem in seat.source.warnings]
+        return [problem for seat in self.seats.values() for problem in seat.source.warnings]
 
     def at(self, candidate: str, repeat: int) -> Judge:
-        members = (
-            PanelMember(name, seat.source.at(candidate, repeat), seat.free) for name, seat in self._seats.items()
-        )
-        return PanelJudge(members, self._voting)
+        seats = self.seats.items()
+        members = (PanelMember(name, seat.source.at(candidate, repeat), seat.free) for name, seat in seats)
+        return PanelJudge(members, self.voting)
 
 
 @asynccontextmanager
 async def open_models(
-    work: Workspace, request: RunRequest, *, before: ModelSpending | None = None, shared: SharedAccess | None = None
+    work: Workspace,
+    request: RunRequest,
+    *,
+    before: ModelSpending | None = None,
+    shared: SharedAccess | None = None,
+    budget: CommonBudget | None = None,
 ) -> AsyncIterator[OpenModels]:
     """The models that a request names. Connections are open inside this block only."""
     if request.budget:
@@ -173,26 +156,28 @@ async def open_models(
     target = candidates[0].target
     tested = [each.model for each in candidates if each.model]
     player = simulator_model(request.simulator, target, work.kit)
-    judges = [] if kind in ("", NONE, PANEL, *FREE_JUDGES) else [request.judge]
-    if kind == PANEL:
-        judges = [text for text in _panel_settings(work, request).members if text.partition(":")[0] not in FREE_JUDGES]
+    named = _panel_settings(work, request).members if kind == PANEL else () if kind in ("", NONE) else (request.judge,)
+    judges = [text for text in named if text != OFFLINE and text.partition(":")[0] != RECORDED]
     names = dict.fromkeys([*judges, *tested, *filter(None, [player])])
     specs = {text: parse_model(text, os.environ, work.kit.providers.by_name()) for text in names}
     how_asked = "" if target.is_recorded else _how_asked(settings, candidates)
+    documents = open_documents(work, request)
     async with AsyncExitStack() as stack:
         if not specs:
-            judged = _open_judge(work, request, specs, None)
-            yield replace(judged, target_sha256=how_asked, documents=open_documents(work, request))
+            judged = _JudgeOpener(work, request, specs, None, documents).open()
+            yield replace(judged, target_sha256=how_asked, documents=documents)
             return
-        access = await open_model_access(work, request, tuple(specs.values()), stack, before=before, shared=shared)
+        client, spent = await open_model_access(
+            work, request, tuple(specs.values()), stack, before=before, shared=shared, budget=budget
+        )
         yield replace(
-            _open_judge(work, request, specs, access),
-            models={text: access.client.model(specs[text], settings.target_settings) for text in tested},
+            _JudgeOpener(work, request, specs, client, documents).open(),
+            models={text: client.model(specs[text], settings.target_settings) for text in tested},
             target_sha256=how_asked,
-            simulator=access.client.model(specs[player]) if player else None,
-            documents=access.documents,
+            simulator=client.model(specs[player]) if player else None,
+            documents=documents,
             judge_reads=bool(judges),
-            spent=access.spent,
+            spent=spent,
         )
 
 
@@ -204,67 +189,78 @@ def _how_asked(settings: Settings, candidates: Sequence[Candidate]) -> str:
     return fingerprint([answer_prompts_fingerprint(), settings.target_settings, settings.images, *changed])
 
 
-def _open_judge(
-    work: Workspace, request: RunRequest, specs: Mapping[str, ModelSpec], access: ModelAccess | None
-) -> OpenModels:
-    kind, _, file = request.judge.partition(":")
-    if kind in ("", NONE):
-        return OpenModels()
-    if request.judge == OFFLINE:
-        return OpenModels(judge=OFFLINE, judge_sha256=OfflineJudgeSource.pin, source=OfflineJudgeSource())
-    if kind == RECORDED:
-        source, sha256 = _recorded_judge(file, work.settings.panel)
-        return OpenModels(judge=f"{RECORDED}:{stored_path(Path(file))}", judge_sha256=sha256, source=source)
-    if kind == PANEL:
-        return _open_panel(work, request, specs, access)
-    assert access is not None
-    live = _live_judge(work, request, specs[request.judge], access, work.settings.judge_settings)
-    return OpenModels(judge=request.judge, judge_sha256=live.pin, judge_prompts=prompts_fingerprint(), source=live)
+class _JudgeOpener(Struct, frozen=True):
+    """Opens the judge that a request names. All live members of a panel share one client, so one cache, budget and set
+    of connections; there is none where no model is asked."""
+
+    work: Workspace
+    request: RunRequest
+    specs: Mapping[str, ModelSpec]
+    client: ModelClient | None
+    documents: Documents
+
+    def open(self) -> OpenModels:
+        text, settings = self.request.judge, self.work.settings
+        kind, _, file = text.partition(":")
+        if kind in ("", NONE):
+            return OpenModels()
+        if kind == PANEL:
+            return self._panel(_panel_settings(self.work, self.request))
+        if text == OFFLINE:
+            return OpenModels(judge=OFFLINE, judge_sha256=OfflineJudgeSource.pin, source=OfflineJudgeSource())
+        if kind == RECORDED:
+            made = _recorded(file, settings.panel)
+            return OpenModels(
+                judge=f"{RECORDED}:{stored_path(Path(file))}",
+                judge_sha256=made.pin,
+                source=made.source,
+                recorded_judges=getattr(made.source, "judges", ()),
+            )
+        made = self._live(text, settings.judge_settings)
+        return OpenModels(judge=text, judge_sha256=made.pin, judge_prompts=prompts_fingerprint(), source=made.source)
+
+    def _live(self, text: str, configured: CallSettings, votes: int = 1) -> PinnedJudge:
+        assert self.client is not None
+        spec, rendering = self.specs[text], self.work.settings.answer_rendering
+        settings = replace(judge_settings_for(spec.provider, configured, votes), rendering=rendering)
+        model: LanguageModel = self.client.model(spec)
+        if settings.optional:
+            # One model for the whole run: what it refuses is found out once.
+            model = OptionalSettingsModel(model, settings.optional)
+        source = LiveJudgeSource(model, settings, self.documents, self.request.batch_criteria)
+        return PinnedJudge(source, source.pin, free=False)
+
+    def _panel(self, panel: PanelSettings) -> OpenModels:
+        live = {text: str(self.specs[text]) for text in panel.members if text in self.specs}
+        # A model's name is short unless two addresses serve models of one name.
+        short = Counter(live.values())
+        seats: dict[str, PinnedJudge] = {}
+        for text in panel.members:
+            kind, _, file = text.partition(":")
+            if text in live:
+                configured = panel.settings.get(text, self.work.settings.judge_settings)
+                seats[live[text] if short[live[text]] == 1 else text] = self._live(text, configured, panel.votes)
+            elif kind == RECORDED:
+                seats[text] = _recorded(file)
+            else:
+                seats[text] = PinnedJudge(OfflineJudgeSource(), OfflineJudgeSource.pin, free=True)
+        pinned = [panel.rule, panel.votes, panel.near, *((name, seat.pin) for name, seat in seats.items())]
+        voting = VotingProcedure(rule=panel.rule, members=tuple(seats), votes=panel.votes, near=panel.near)
+        return OpenModels(
+            judge=panel_name(panel),
+            judge_sha256=fingerprint(pinned),
+            judge_prompts=prompts_fingerprint() if live else "",
+            source=PanelJudgeSource(seats, voting),
+        )
 
 
-def _live_judge(
-    work: Workspace, request: RunRequest, spec: ModelSpec, access: ModelAccess, configured: CallSettings, votes: int = 1
-) -> LiveJudgeSource:
-    rendering = work.settings.answer_rendering
-    settings = replace(judge_settings_for(spec.provider, configured, votes), rendering=rendering)
-    return LiveJudgeSource(access.client.model(spec), settings, access.documents, batch=request.batch_criteria)
-
-
-def _recorded_judge(file: str, panel: PanelSettings | None = None) -> tuple[RecordedJudge, str]:
+def _recorded(file: str, panel: PanelSettings | None = None) -> PinnedJudge:
     if not file:
         raise PlanRefused("--judge recorded: needs a file: recorded:FILE")
     path = Path(file)
     if not path.is_file():
         raise NotFound(f"{path}: no such recording of a judge")
-    return RecordedJudge.load(path, panel), digest(path)
-
-
-def _open_panel(
-    work: Workspace, request: RunRequest, specs: Mapping[str, ModelSpec], access: ModelAccess | None
-) -> OpenModels:
-    """The panel of the settings. All its live members share one client, so one cache, budget and set of connections."""
-    panel = _panel_settings(work, request)
-    live = {text: specs[text] for text in panel.members if text in specs}
-    # A model's name is short unless two addresses serve models of one name.
-    short = Counter(map(str, live.values()))
-    seats: dict[str, PanelMemberSource] = {}
-    for text in panel.members:
-        kind, _, file = text.partition(":")
-        if access is not None and (spec := live.get(text)):
-            configured = panel.settings.get(text, work.settings.judge_settings)
-            source = _live_judge(work, request, spec, access, configured, panel.votes)
-            seats[str(spec) if short[str(spec)] == 1 else text] = PanelMemberSource(source, source.pin, free=False)
-        elif kind == RECORDED:
-            seats[text] = PanelMemberSource(*_recorded_judge(file), free=True)
-        else:
-            seats[text] = PanelMemberSource(OfflineJudgeSource(), OfflineJudgeSource.pin, free=True)
-    pinned = [panel.rule, panel.votes, panel.near, *((name, seat.pin) for name, seat in seats.items())]
-    return OpenModels(
-        judge=panel_name(panel),
-        judge_sha256=fingerprint(pinned),
-        judge_prompts=prompts_fingerprint() if live else "",
-        source=PanelJudgeSource(panel, seats),
-    )
+    return PinnedJudge(RecordedJudge.load(path, panel), digest(path), free=True)
 
 
 def panel_name(panel: PanelSettings) -> str:

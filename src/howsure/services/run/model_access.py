@@ -16,7 +16,7 @@ from howsure.errors import PlanRefused, Problem
 from howsure.judges.base import Judge
 from howsure.judges.documents import NO_DOCUMENTS, Documents
 from howsure.llm.base import Budget, Cache, LanguageModel, ModelSpec
-from howsure.llm.budget import BudgetMeter, BudgetUse, check_priced, parse_budget
+from howsure.llm.budget import Allowance, BudgetMeter, BudgetUse, CommonBudget, check_priced, parse_budget
 from howsure.llm.cache import NoCache
 from howsure.llm.call_trace import trace_to_file
 from howsure.llm.client import ClientOptions, LimiterFactory, ModelClient
@@ -42,13 +42,15 @@ class JudgeSource(Protocol):
 class OpenModels(Struct, frozen=True, kw_only=True):
     """The judge, the models under test and the model that plays the user, while a run may ask them.
 
-    `judge`, `judge_sha256` and `judge_prompts` (the hash of the prompts) are pinned; `source` is None where there is no
-    judge. `models` are those under test, and `target_sha256` pins how live targets are asked. `spent` tells what all
-    cost. `judge_reads`: a live judge is shown the documents, too."""
+    `judge`, `judge_sha256`, `judge_prompts` (the hash of the prompts) and, of a recording, `recorded_judges` (those
+    whose replies it holds) are pinned; `source` is None where there is no judge. `models` are those under test, and
+    `target_sha256` pins how live targets are asked. `spent` tells what all cost. `judge_reads`: a live judge is shown
+    the documents, too."""
 
     judge: str = ""
     judge_sha256: str = ""
     judge_prompts: str = ""
+    recorded_judges: tuple[str, ...] = ()
     source: JudgeSource | None = None
     models: Mapping[str, LanguageModel] = field(default_factory=dict)
     target_sha256: str = ""
@@ -70,14 +72,6 @@ class SharedAccess(Struct, frozen=True, kw_only=True):
     limiters: LimiterFactory | None = None
 
 
-class ModelAccess(Struct, frozen=True):
-    """An open client for models, what the run has spent through it, and the documents that models are shown."""
-
-    client: ModelClient
-    spent: Callable[[], ModelSpending]
-    documents: Documents
-
-
 async def open_model_access(
     work: Workspace,
     request: RunRequest,
@@ -86,16 +80,19 @@ async def open_model_access(
     *,
     before: ModelSpending | None = None,
     shared: SharedAccess | None = None,
-) -> ModelAccess:
-    """Open for as long as `stack` is. `before` is what the run had spent before it was resumed; `shared` is set where
-    several processes work on it."""
+    budget: CommonBudget | None = None,
+) -> tuple[ModelClient, Callable[[], ModelSpending]]:
+    """A client that is open for as long as `stack` is, and a function that tells what the run has spent. `before` is
+    what the run had spent before it was resumed; `shared` is set where several processes work on it; `budget` is one
+    that it shares with other runs."""
     settings, before, common = work.settings, before or ModelSpending(), shared or SharedAccess()
     meter: BudgetMeter | None = None
-    if request.budget and shared is None:
-        allowance = parse_budget(request.budget)
-        check_priced(allowance, known_prices(specs, work.prices))
+    if (request.budget or budget) and shared is None:
+        allowance = parse_budget(request.budget) if request.budget else Allowance()
+        for each in (allowance, *([budget.allowance] if budget else [])):
+            check_priced(each, known_prices(specs, work.prices))
         booked = BudgetUse(usd=before.usd, tokens=before.tokens, seconds=before.seconds)
-        meter = BudgetMeter(allowance, time.monotonic, booked)
+        meter = BudgetMeter(allowance, time.monotonic, booked, budget)
     cache: Cache = NoCache() if common.cache is None else common.cache
     if request.cache and common.cache is None:
         cache = await stack.enter_async_context(ReplyCache.open(work.replies))
@@ -113,7 +110,7 @@ async def open_model_access(
         limiters=common.limiters,
     )
     client = await stack.enter_async_context(ModelClient(os.environ, options))
-    return ModelAccess(client, lambda: _total_spending(client, before, meter), open_documents(work, request))
+    return client, lambda: _total_spending(client, before, meter)
 
 
 def open_documents(work: Workspace, request: RunRequest) -> Documents:
@@ -140,11 +137,12 @@ def open_to_append(option: str, path: str) -> IO[bytes]:
 def _total_spending(client: ModelClient, before: ModelSpending, meter: BudgetMeter | None) -> ModelSpending:
     """What the run has cost, with what it had cost before it was resumed."""
     now = client.total
-    return ModelSpending(
-        usd=before.usd + now.cost_usd,
-        tokens=before.tokens + now.prompt_tokens + now.completion_tokens + now.thinking_tokens,
-        seconds=meter.spent.seconds if meter else before.seconds,
-        calls=before.calls + now.answered,
-        cached=before.cached + now.cached,
-        unpriced=before.unpriced + now.unpriced,
-    )
+    tokens = now.prompt_tokens + now.completion_tokens + now.thinking_tokens
+    own = ModelSpending(usd=now.cost_usd, tokens=tokens, calls=now.answered, cached=now.cached, unpriced=now.unpriced)
+    return sum_spending((before, own), meter.spent.seconds if meter else before.seconds)
+
+
+def sum_spending(parts: Sequence[ModelSpending], seconds: float) -> ModelSpending:
+    """All parts together. Their times may overlap, so the caller says how long it took."""
+    totals = {name: sum(getattr(each, name) for each in parts) for name in ModelSpending.__struct_fields__}
+    return ModelSpending(**{**totals, "seconds": seconds})

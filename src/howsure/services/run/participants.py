@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from howsure.engine.candidates import TimeLimits
 from howsure.errors import ConfigInvalid, PlanRefused, UnknownName
@@ -66,10 +67,11 @@ def parse_target(spec: str, kit: Kit, blocks: Blocks) -> TargetSpec:
     """`NAME` of a block or a plug-in's target, `KIND:REST`, or `replay:` and one of these; nothing is `recorded`."""
     spec = spec.strip() or RECORDED
     if spec == REPLAY or spec.startswith(f"{REPLAY}:"):
-        inner = parse_target(spec.partition(":")[2], kit, blocks)
-        if inner.is_recorded or inner.replay:
+        rest = spec.partition(":")[2].strip()
+        inner = None if f"{rest}:".startswith(f"{REPLAY}:") else parse_target(rest, kit, blocks)
+        if inner is None or inner.is_recorded:
             raise PlanRefused("--target replay: needs the agent to re-send the messages to, such as replay:http:URL")
-        return TargetSpec(name=inner.name, kind=inner.kind, rest=inner.rest, settings=inner.settings, replay=True)
+        return replace(inner, replay=True)
     if spec in blocks:
         block, known = blocks[spec], [CHAT, *kit.kinds.names()]
         if (kind := block.get("kind")) not in known:
@@ -88,16 +90,40 @@ def parse_target(spec: str, kit: Kit, blocks: Blocks) -> TargetSpec:
 
 class Candidate(Struct, frozen=True, kw_only=True):
     """One way of answering that a run compares: a target under a short name. `model`, `settings` and `system_prompt`
-    are those of a chat target."""
+    are those of a chat target; `prompt` is the one with which it is asked, where the dataset has several."""
 
     name: str
     target: TargetSpec
     model: str = ""
     settings: CallSettings = CallSettings()
     system_prompt: str = ""
+    prompt: str = ""
+
+
+BETWEEN = " / "
+"""What stands between the names of a target and of a prompt."""
 
 
 def resolve_candidates(request: RunRequest, work: Workspace, recorded: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
+    """The candidates of a run: its targets, each with every prompt of the dataset where that has several."""
+    prompts, named = request.prompts, request.candidates
+    if not prompts:
+        return _targets_of(request, work, recorded)
+    ends = {
+        name: next((each for each in prompts if name == each or name.endswith(BETWEEN + each)), "") for name in named
+    }
+    bare = {name: name.removesuffix(end).removesuffix(BETWEEN) for name, end in ends.items()}
+    wanted = tuple(dict.fromkeys(filter(None, bare.values())))
+    every = [
+        replace(each, name=f"{each.name}{BETWEEN}{prompt}" if each.name else prompt, prompt=prompt)
+        for each in _targets_of(replace(request, candidates=wanted, prompts=()), work, recorded)
+        for prompt in prompts
+    ]
+    chosen = [each for each in every if not named or each.name in named or each.name.rpartition(BETWEEN)[0] in named]
+    return tuple(chosen or every)
+
+
+def _targets_of(request: RunRequest, work: Workspace, recorded: tuple[str, ...]) -> tuple[Candidate, ...]:
     """The candidates of a run. Every `--target` is one, under the name of its block or as it is written; one target
     alone needs no name. A chat target without a model stands for the candidates that `--candidate` names, else for
     those of the settings; recorded answers stand for those who gave them."""
@@ -117,7 +143,7 @@ def resolve_candidates(request: RunRequest, work: Workspace, recorded: tuple[str
             without_model.append(target)
             continue
         name = spec if target.name == spec else model or spec
-        fixed[name] = Candidate(name=name, target=target, model=model, settings=work.settings.target_settings)
+        fixed[name] = Candidate(name=name, target=target, model=model, settings=_call_settings(target, work))
     rest = tuple(name for name in request.candidates if name not in fixed)
     chosen = [each for each in fixed.values() if not request.candidates or each.name in request.candidates]
     for target in without_model if rest or not request.candidates else ():
@@ -139,8 +165,14 @@ def _only_target(
             " `model`) to ask the candidates, or one --target for each"
         )
     names = named or (recorded if not target.replay else ()) or (model,)
-    settings = work.settings.target_settings
+    settings = _call_settings(target, work)
     return tuple(Candidate(name=name, target=target, model=model, settings=settings) for name in names)
+
+
+def _call_settings(target: TargetSpec, work: Workspace) -> CallSettings:
+    """How a target's model is called: as the candidate of its name, where there is one."""
+    own, usual = work.settings.candidates.get(target.name), work.settings.target_settings
+    return usual if own is None else own.call_settings(usual)
 
 
 def _chat_candidates(target: TargetSpec, names: tuple[str, ...], work: Workspace) -> tuple[Candidate, ...]:
@@ -198,28 +230,25 @@ class ScenarioUsers:
         return FixedTurns(user_turns(case.input))
 
 
-class Participants:
+class Participants(Struct, frozen=True, dict=True):
     """Everyone who takes part in the conversations of a run: its candidates, and for each of them and each repeat a
     target and a simulated user. `guard` says where the target may be reached; None: anywhere."""
 
-    def __init__(
-        self,
-        work: Workspace,
-        request: RunRequest,
-        models: OpenModels,
-        *,
-        agent: Agent | None = None,
-        recordings: Recordings | None = None,
-        guard: AddressGuard | None = None,
-    ) -> None:
-        self._work = work
-        self._request = request
-        self._models = models
-        self._agent = agent
-        self._recordings = recordings
-        self._guard = guard
-        self.candidates = resolve_candidates(request, work, recordings.candidates if recordings else ())
-        self.spec = self.candidates[0].target
+    work: Workspace
+    request: RunRequest
+    models: OpenModels
+    agent: Agent | None = None
+    recordings: Recordings | None = None
+    guard: AddressGuard | None = None
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        recorded = self.recordings.candidates if self.recordings else ()
+        return resolve_candidates(self.request, self.work, recorded)
+
+    @property
+    def spec(self) -> TargetSpec:
+        return self.candidates[0].target
 
     @property
     def simulates(self) -> bool:
@@ -229,36 +258,36 @@ class Participants:
     @property
     def simulator(self) -> str:
         """Who plays the user's side: `replay`, `offline`, a model, or a plug-in's."""
-        return REPLAY if self.spec.replay else self._request.simulator or OFFLINE
+        return REPLAY if self.spec.replay else self.request.simulator or OFFLINE
 
     @property
     def simulator_sha256(self) -> str:
-        if self._models.simulator is None or self.spec.replay:
+        if self.models.simulator is None or self.spec.replay:
             return fingerprint([self.simulator, __version__])
-        version = LiveUsers(self._models.simulator).version
-        return fingerprint([self.simulator, version, self._work.settings.simulator_settings])
+        version = LiveUsers(self.models.simulator).version
+        return fingerprint([self.simulator, version, self.work.settings.simulator_settings])
 
     @property
     def target_sha256(self) -> str:
         """A hash of how the targets are asked, besides what the request says itself."""
         targets = {candidate.target.name: candidate.target for candidate in self.candidates}
-        return self._models.target_sha256 + "".join(target.sha256 for target in targets.values())
+        return self.models.target_sha256 + "".join(target.sha256 for target in targets.values())
 
     def target(self, candidate: Candidate, repeat: int) -> Target:
-        spec, kit = candidate.target, self._work.kit
+        spec, kit = candidate.target, self.work.kit
         if spec.is_recorded:
-            return RecordedTarget(self._recordings, candidate.name, repeat)
-        if self._recordings is not None and not spec.replay:
+            return RecordedTarget(self.recordings, candidate.name, repeat)
+        if self.recordings is not None and not spec.replay:
             raise PlanRefused(f"--responses has the answers already; it cannot go with --target {spec.name}")
         if spec.kind == CHAT:
             block, scripts = read_chat_settings(spec.name, spec.settings)
-            described = self._agent.system_prompt if self._agent else ""
+            described = self.agent.system_prompt if self.agent else ""
             return ChatTarget(
-                self._models.models[candidate.model],
+                self.models.models[candidate.model],
                 candidate.system_prompt or block.system_prompt or described,
                 namespace=f"repeat {repeat}",
-                documents=self._models.documents,
-                offer=tool_offer(block, scripts, self._work.beside, self._agent),
+                documents=self.models.documents,
+                offer=tool_offer(block, scripts, self.work.beside, self.agent),
                 agent=block.agent,
                 settings=candidate.settings,
             )
@@ -266,18 +295,18 @@ class Participants:
             name=spec.name,
             rest=spec.rest,
             settings=spec.settings,
-            folder=self._work.beside,
+            folder=self.work.beside,
             environ=os.environ,
-            state=self._request.state,
-            agent=self._agent,
+            state=self.request.state,
+            agent=self.agent,
             candidate=candidate.name,
             repeat=repeat,
-            guard=self._guard,
-            documents=self._models.documents,
+            guard=self.guard,
+            documents=self.models.documents,
         )
         made = kit.targets[spec.kind] if spec.kind in kit.targets else kit.kinds[spec.kind].make(request)
         # One name alone is what the target is called in this run.
-        several = len(targets_of(self._request)) == 1 < len(self._request.candidates)
+        several = len(targets_of(self.request)) == 1 < len(self.request.candidates) and not candidate.prompt
         if several and not spec.replay and not getattr(made, "takes_candidate", False):
             raise PlanRefused(
                 f"--candidate {candidate.name}: the target {spec.name} is never told which candidate it is, so all"
@@ -290,20 +319,20 @@ class Participants:
         if self.spec.is_recorded:
             return SCRIPTED
         if self.spec.replay:
-            return ReplayedUsers(_earlier_conversations(self._recordings, candidate, repeat))
-        stops = StopRules(handoff_tools=handoff_tools(self._agent.tools)) if self._agent else StopRules()
-        if self._models.simulator is not None:
-            settings = self._work.settings.simulator_settings
+            return ReplayedUsers(_earlier_conversations(self.recordings, candidate, repeat))
+        stops = StopRules(handoff_tools=handoff_tools(self.agent.tools)) if self.agent else StopRules()
+        if self.models.simulator is not None:
+            settings = self.work.settings.simulator_settings
             namespace = f"repeat {repeat}"
-            return LiveUsers(self._models.simulator, self.simulator, namespace, settings=settings, stops=stops)
-        if self.simulator in self._work.kit.users:
-            return ScenarioUsers(self._work.kit.users[self.simulator])
+            return LiveUsers(self.models.simulator, self.simulator, namespace, settings=settings, stops=stops)
+        if self.simulator in self.work.kit.users:
+            return ScenarioUsers(self.work.kit.users[self.simulator])
         return OfflineUsers(seed=repeat, stops=stops)
 
     def case_flags(self, candidate: Candidate) -> Callable[[Case], Iterable[Flag]]:
         """Flags the documents of a case that cannot be read or are cut, where anybody is shown them: a live target, or
         a live judge, which is not asked about choices."""
-        target, models = candidate.target, self._models
+        target, models = candidate.target, self.models
         if not target.is_recorded:
             return partial(models.documents.flags, pictures=target.kind == CHAT)
         if not models.judge_reads:
@@ -318,7 +347,7 @@ class Participants:
     def limits(self, candidate: Candidate) -> TimeLimits:
         """A model has limits of its own for each attempt, and may wait for a rate limit longer than that; so has a kind
         of target that times its own calls."""
-        kind, kit, settings = candidate.target.kind, self._work.kit, self._work.settings
+        kind, kit, settings = candidate.target.kind, self.work.kit, self.work.settings
         if candidate.target.is_recorded:
             return TimeLimits()
         keeps_time = kind == CHAT or kind in kit.targets or getattr(kit.kinds[kind], "keeps_time", False)

@@ -14,11 +14,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.config import Settings
-from howsure.dialects.agent_files import read_agent
+from howsure.dialects.agent_files import applicable, read_agent, read_rubric
 from howsure.dialects.datasets import digest
-from howsure.dialects.rubric_files import applicable, read_rubric
 from howsure.engine.candidates import CandidateRepeat, Rules
-from howsure.errors import NotFound, PlanRefused, UnknownName
+from howsure.errors import NUL, NotFound, PlanRefused
 from howsure.graders.base import BindableGrader, Grader, GraderContext
 from howsure.judges.recordings import RecordingJudge
 from howsure.kit import Kit
@@ -28,15 +27,13 @@ from howsure.model.case import Case, World
 from howsure.model.rubric import Rubric
 from howsure.model.run import DatasetPin, Pins
 from howsure.model.run_request import DEFAULT_CONCURRENCY, RunRequest
-from howsure.model.verdict import Profile
-from howsure.policies.gate_expressions import read_gates
-from howsure.policies.profiles import DEFAULT_PROFILE, builtin_profiles
+from howsure.policies.gates import read_anytime_gate, read_gates
+from howsure.policies.verdicts import DEFAULT_PROFILE, builtin_profiles
 from howsure.services.files import fingerprint, stored_path
 from howsure.services.run.model_access import RECORDED, OpenModels
 from howsure.services.run.participants import Participants
-from howsure.services.run.pooled_criteria import PooledCriteria
 from howsure.services.run.preflight import CaseSelection, CheckedDataset, CoverageCheck, PlanNotes, preflight
-from howsure.services.run.recorded_answers import RecordedAnswers
+from howsure.services.run.recorded_answers import PooledCriteria, RecordedAnswers
 from howsure.services.workspace import Workspace
 from howsure.version import __version__
 
@@ -117,10 +114,19 @@ def plan_run(
     ):
         if value is not None and value < 1:
             raise PlanRefused(f"{name} must be 1 or more, not {value}")
+    pool = materials.pool
+    if pool is not None and not pool.criteria and materials.rubric is None:
+        raise PlanRefused(
+            f"criteria from {pool.source.name or pool.source.path}: no item of it has a success criterion"
+        )
     if request.replays < 0:
         raise PlanRefused(f"--replay-spoiled must be 0 or more, not {request.replays}")
     if request.gates:
         read_gates(request.gates)
+    if request.until_sure:
+        read_anytime_gate(request.until_sure)
+        if request.engine == RAY:
+            raise PlanRefused("--until-sure: a cluster asks cases in no order; use --engine local")
     work = work.with_evals(request.evals)
     work.check_profiles()
     recordings = materials.answers.recordings if materials.answers else None
@@ -144,6 +150,8 @@ class _RunPlanner(Struct, frozen=True):
         request, participants, agent = self.request, self.participants, self.materials.agent
         target = participants.spec
         answering = {each.name: each for each in participants.candidates}
+        if wrong := [name for name in answering if "\0" in name]:
+            raise PlanRefused(f"{NUL} stands in the name of the candidate {wrong[0]!r}")
         sides = {
             (name, repeat): (participants.target(each, repeat), participants.users(name, repeat))
             for name, each in answering.items()
@@ -155,6 +163,7 @@ class _RunPlanner(Struct, frozen=True):
                 graders=tuple(self._graders(name, repeat)),
                 users=users,
                 candidate=name,
+                prompt=answering[name].prompt,
                 repeat=repeat,
                 limits=participants.limits(answering[name]),
                 case_flags=participants.case_flags(answering[name]),
@@ -162,7 +171,7 @@ class _RunPlanner(Struct, frozen=True):
             )
             for (name, repeat), (side, users) in sides.items()
         )
-        coverage = CoverageCheck(sides, agent)
+        coverage = CoverageCheck(sides, agent, left_out=request.partial)
         noticed = PlanNotes(candidates, self.rules, self.work.kit, self.models.judge)
         simulated = cases is not None and bool(request.simulator)
         if cases is None:
@@ -175,7 +184,7 @@ class _RunPlanner(Struct, frozen=True):
                 noticed(shape(case) if shape else case)
 
             cases = preflight(request, self.work.kit, look, glance=glance and noticed.may_glance)
-            coverage.refuse()
+            coverage.refuse([each.report.columns for each in cases.datasets if each.report.columns])
             noticed.refuse(require_contracts=self.work.settings.require_contracts)
             simulated = bool(coverage.simulated)
         notes = noticed.notes()
@@ -230,7 +239,7 @@ class _RunPlanner(Struct, frozen=True):
         datasets = tuple(map(_dataset_pin, cases.datasets))
         responses = materials.answers.pins if materials.answers else ()
         evals = tuple(map(_file_pin, request.evals))
-        pool = _file_pin(request.criteria_from) if materials.pool else None
+        pool = materials.pool.source if materials.pool else None
         dialects = {pin.dialect for pin in datasets}
         own_policies = [self.work.settings.policies] if self.work.settings.policies else []
         profile, usual = self.rules.profile, builtin_profiles()[0].marks
@@ -260,6 +269,7 @@ class _RunPlanner(Struct, frozen=True):
             simulator_sha256=participants.simulator_sha256 if simulated else "",
             judge_sha256=models.judge_sha256,
             judge_prompts=models.judge_prompts,
+            recorded_judges=models.recorded_judges,
             policy_sha256=fingerprint([self.rules.profile, dict(self.rules.profiles), *own_policies]),
             rubric=materials.rubric,
             rubric_sha256=fingerprint(materials.rubric) if materials.rubric else "",
@@ -305,6 +315,7 @@ def _dataset_pin(dataset: CheckedDataset) -> DatasetPin:
     return DatasetPin(
         path=stored_path(dataset.path),
         sha256=dataset.report.sha256,
+        size=dataset.report.size,
         dialect=dataset.dialect.name,
         cases=dataset.report.cases,
         selected=dataset.selected,
@@ -327,16 +338,10 @@ def profile_mark(rules: Rules, case: Case, grader: str) -> float | None:
 
 
 def rules_for(request: RunRequest, kit: Kit) -> Rules:
-    profiles = {each.name: each for each in kit.profiles}
-    chosen: Profile | None = None
-    if request.profile:
-        if request.profile not in profiles:
-            raise UnknownName("profile", request.profile, list(profiles))
-        chosen = profiles[request.profile]
     return Rules(
         policies=kit.policies,
         fallback=kit.policies[World.PLAIN],
-        profiles=profiles,
-        profile=chosen,
+        profiles=kit.profiles.by_name(),
+        profile=kit.profiles[request.profile] if request.profile else None,
         normalization=request.normalization,
     )

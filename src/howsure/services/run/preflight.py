@@ -18,6 +18,7 @@ from howsure.config import FILE
 from howsure.dialects.base import Importer
 from howsure.dialects.datasets import FileReport, detect, expand, read_cases, validate
 from howsure.dialects.ids import SeenIds
+from howsure.dialects.plain_columns import TableOptions, check_table
 from howsure.dialects.problems import did_you_mean
 from howsure.dialects.test_set import HEADER
 from howsure.engine.candidates import CandidateRepeat, FieldCheck, Rules, may_want, verified_kinds, verifies
@@ -28,7 +29,7 @@ from howsure.judges.documents import CUT, UNREAD
 from howsure.judges.offline.judge import OfflineJudge
 from howsure.kit import Kit
 from howsure.model.agent import Agent
-from howsure.model.case import Case, Scenario
+from howsure.model.case import Case, Scenario, World
 from howsure.model.expectation import Contract, ForbiddenTools, ToolCalls
 from howsure.model.rubric import Rubric
 from howsure.model.run import DatasetPin, Pins
@@ -85,13 +86,21 @@ def preflight(request: RunRequest, kit: Kit, look: Look, *, glance: bool = False
     `glance`: nothing but the answer and the contract matter of a case, so those that bring an answer and name no
     contract need not be built to be looked at.
     """
-    files = expand([Path(path) for path in request.datasets], list(kit.dialects))
+    options = TableOptions(map=request.map, match=request.match) if request.map or request.match else None
+    kit = kit.with_tables(options) if options else kit
+    files = expand([Path(path) for path in request.datasets], kit.dialects)
     seen = _CaseTally(look, request.filters, request.limit, several=len(files) > 1)
     glance = glance and len(files) == 1 and not request.filters and request.limit is None
     datasets: list[CheckedDataset] = []
     problems: list[Problem] = []
     for path in files:
-        reader = kit.reader(request.dialect) if request.dialect else detect(path, kit.dialects, kit.importers)
+        reader = (
+            kit.reader(request.dialect)
+            if request.dialect
+            else detect(path, kit.dialects, kit.importers, kit.results_readers)
+        )
+        if options:
+            check_table(path, reader, options)
         seen.begin(path.name)
         before = seen.total
         glance = glance and getattr(reader, "brings_answers", False)
@@ -102,12 +111,14 @@ def preflight(request: RunRequest, kit: Kit, look: Look, *, glance: bool = False
         seen.clashes.clear()
         datasets.append(CheckedDataset(path, reader, report, seen.header, seen.total - before))
     if problems:
-        raise DatasetInvalid(", ".join(str(each.path) for each in datasets), problems)
+        more = sum(each.report.more_problems for each in datasets)
+        raise DatasetInvalid(", ".join(str(each.path) for each in datasets), problems, more)
     if not seen.total:
         if not seen.read:
             raise PlanRefused("there is no case to run: the dataset holds none")
         filters = ", ".join(f"{key}:{','.join(values)}" for key, values in request.filters.items())
-        raise PlanRefused(f"there is no case to run: none of {seen.read} has {filters or 'a place under the limit'}")
+        wanted = filters or "a place under the limit"
+        raise PlanRefused(f"there is no case to run: none of {seen.read:,} has {wanted}{seen.what_there_is()}")
     return CaseSelection(datasets=tuple(datasets), filters=request.filters, limit=request.limit, total=seen.total)
 
 
@@ -115,8 +126,11 @@ def pinned_cases(pins: Pins, request: RunRequest, kit: Kit, total: int) -> CaseS
     """The `total` cases that were selected when the run was planned; the files, now at `request.datasets`, are not
     checked again."""
 
+    if request.map or request.match:
+        kit = kit.with_tables(TableOptions(map=request.map, match=request.match))
+
     def dataset(pin: DatasetPin, path: str) -> CheckedDataset:
-        report = FileReport(path=path, dialect=pin.dialect, cases=pin.cases, sha256=pin.sha256)
+        report = FileReport(path=path, dialect=pin.dialect, cases=pin.cases, sha256=pin.sha256, size=pin.size)
         header = {"test_set_id": pin.id, "name": pin.name, "version": pin.version}
         return CheckedDataset(Path(path), kit.reader(pin.dialect), report, header, pin.selected)
 
@@ -137,6 +151,8 @@ class _CaseTally:
         self.read = 0
         self.total = 0
         self.clashes: list[Problem] = []
+        self._keys: set[str] = set()
+        self._values: dict[str, dict[str, None]] = {key: {} for key in filters}
 
     def begin(self, file: str) -> None:
         self._files.append(file)
@@ -158,9 +174,25 @@ class _CaseTally:
                     hint="run the files one by one, or rename one of the cases",
                 )
             )
+        if self._filters and not self.total:
+            self._keys.update(case.labels, ("tag",) if case.tags else ())
+            for key, values in self._values.items():
+                if len(values) <= LISTED:
+                    values |= dict.fromkeys(values_of(case, key))
         if (self._limit is None or self.total < self._limit) and matches(case, self._filters):
             self.total += 1
             self._look(case)
+
+    def what_there_is(self) -> str:
+        """What could have been filtered by, to put behind a refusal."""
+        told = ""
+        for key, values in self._values.items():
+            if not values:
+                told += f"; no case has a {key}, they have: {', '.join(('id', *sorted(self._keys)))}"
+            elif values.keys().isdisjoint(self._filters[key]):
+                more = " …" if len(values) > LISTED else ""
+                told += f"; {key} is: {', '.join(list(values)[:LISTED])}{more}"
+        return told
 
 
 def matches(case: Case, filters: Filters) -> bool:
@@ -192,7 +224,8 @@ Sides = tuple[Target, UserSimulator]
 class CoverageCheck:
     """Looks at every case of the preflight. `simulated` counts the scenarios that somebody has to play."""
 
-    def __init__(self, sides: Mapping[CandidateKey, Sides], agent: Agent | None) -> None:
+    def __init__(self, sides: Mapping[CandidateKey, Sides], agent: Agent | None, *, left_out: bool = False) -> None:
+        self._left_out = left_out
         recorded = {key: each.covers for key, (each, _) in sides.items() if isinstance(each, RecordedTarget)}
         self._live = len(recorded) < len(sides)
         replayed = {key: each for key, (_, each) in sides.items() if isinstance(each, ReplayedUsers)}
@@ -203,12 +236,15 @@ class CoverageCheck:
         self._tools = {tool.tool_name for tool in agent.tools} if agent else set()
         self._missing: list[str] = []
         self._missing_count = 0
+        self._covered = self._live
         self.simulated = 0
         self._unknown_tools: dict[str, str] = {}
 
     def __call__(self, case: Case) -> None:
         for (candidate, repeat), covers in self._covers.items():
-            if not covers(case):
+            if covers(case):
+                self._covered = True
+            else:
                 self._missing_count += 1
                 if len(self._missing) < LISTED:
                     by = f" by {candidate}" if candidate else ""
@@ -220,9 +256,14 @@ class CoverageCheck:
                 if name not in self._tools:
                     self._unknown_tools.setdefault(name, case.id)
 
-    def refuse(self) -> None:
-        if not self._missing_count:
+    def refuse(self, columns: Sequence[str] = ()) -> None:
+        """Refuse answers that are missing, unless the run is `partial` and there is one. `columns`: what the columns of
+        tables were read as."""
+        if not self._missing_count or (self._left_out and self._covered and not self._replays):
             return
+        in_a_column = (
+            f" If a column holds the answers: --map response=COLUMN ({'; '.join(columns)})." if columns else ""
+        )
         more = self._missing_count - len(self._missing)
         named = ", ".join(self._missing) + (f" and {more} more" if more else "")
         if self._replays:
@@ -230,14 +271,24 @@ class CoverageCheck:
                 f"{self._missing_count} earlier conversations to replay are missing: {named}. Name a file of whole"
                 " conversations, or run:RUN, with --responses."
             )
+        if self._left_out:
+            raise PlanRefused(
+                f"nothing is left to grade with --partial: no case has a recorded answer ({named}). Answers are found"
+                " by the ids of their cases, or by what the user said; name a file with some of these with --responses."
+                + in_a_column
+            )
+        are = "answer is" if self._missing_count == 1 else "answers are"
         raise PlanRefused(
-            f"{self._missing_count} answers are missing: {named}. Name a file with --responses, or a live --target."
+            f"{self._missing_count} {are} missing: {named}. Name a file with --responses, or a live --target."
+            + in_a_column
         )
 
     def warnings(self, rubric: Rubric | None) -> list[str]:
+        note = f"{self._missing_count} without a recorded answer: skipped (--partial)"
+        warnings = [note] if self._left_out and self._missing_count else []
         if self._agent is None:
-            return []
-        warnings = [
+            return warnings
+        warnings += [
             f"case {case!r} names the tool {tool!r}, which the agent {self._agent.name!r} does not have"
             for tool, case in self._unknown_tools.items()
         ]
@@ -296,6 +347,7 @@ class PlanNotes:
         self._unchecked: Counter[str] = Counter()
         self._examples: dict[str, tuple[FieldCheck, Case]] = {}
         self._untold: Counter[str] = Counter()
+        self._open_cases = 0
         self._foreseen = 0
         self._documents: defaultdict[str, set[str]] = defaultdict(set)
         self._with_documents: Counter[str] = Counter()
@@ -322,7 +374,10 @@ class PlanNotes:
         names = [each.name for each in case.expectations if isinstance(each, Contract)]
         unknown = [name for name in names if name not in self._kit.contracts]
         self._contracts.update(unknown)
-        for check in self._candidates[0].selection.choose(case)[1]:
+        graders, checks = self._candidates[0].selection.choose(case)
+        judged = any(isinstance(each, JudgedGrader) for each in graders)
+        self._open_cases += case.world == World.PLAIN and not case.expectations and not judged
+        for check in checks:
             if check.kind is not Contract or not unknown:
                 self._unchecked[check.field] += 1
                 self._examples.setdefault(check.field, (check, case))
@@ -337,7 +392,7 @@ class PlanNotes:
         if self._foreseen == FORESEEN or not isinstance(transcript, Transcript):
             return
         self._foreseen += 1
-        for grader in candidate.selection.select(case):
+        for grader in candidate.selection.choose(case)[0]:
             if not isinstance(grader, JudgedGrader):
                 continue
             for part in grader.asks_about(case):
@@ -360,7 +415,9 @@ class PlanNotes:
         contracts = self._unknown("contract", self._contracts, self._kit.contracts)
         not_checked = (f"{note}, and is not checked" for note in contracts)
         unchecked = map(self._unchecked_note, self._unchecked)
-        return (*not_checked, *unchecked, *self._offline_notes(), *self._document_notes())
+        open_cases = [f"{_cases(self._open_cases)} without `expected`, `criteria` or the like: nothing to decide there"]
+        open_cases = open_cases if self._open_cases and self._rules.profile is None else []
+        return (*not_checked, *unchecked, *open_cases, *self._offline_notes(), *self._document_notes())
 
     def _unknown(self, what: str, found: Counter[str], known: Collection[str]) -> Iterator[str]:
         for name, number in found.items():

@@ -7,12 +7,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from howsure.dialects.datasets import digest
+from howsure.dialects.datasets import bytes_added, is_of_others
+from howsure.dialects.lines import CaseLinesDialect
 from howsure.errors import Conflict, PlanRefused
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.result import Result
@@ -24,22 +26,32 @@ from howsure.services.files import keep_piped, native_path
 from howsure.services.gate.gate import combine_gates, rule_on_gates
 from howsure.services.host.allowed_hosts import guard_for
 from howsure.services.host.document_files import DocumentFiles, write_documents
-from howsure.services.run.engine_choice import open_engine
 from howsure.services.run.execute import (
+    UNCLAIMED,
     Progress,
+    RunClaim,
     RunHandle,
+    attempts_to_resume,
     check_unchanged,
     errored_attempts,
     new_run,
-    unreached_attempts,
+    open_budget,
+    open_engine,
     utc_now,
 )
+from howsure.services.run.file_candidates import add_file_targets, use_file_candidates
 from howsure.services.run.judges import open_models
 from howsure.services.run.model_access import SharedAccess, open_to_append
 from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials, read_pool
-from howsure.services.run.pooled_criteria import conversation_dataset, stored_conversations
 from howsure.services.run.preflight import pinned_cases
-from howsure.services.run.recorded_answers import RecordedAnswers, earlier_answers, read_answers
+from howsure.services.run.recorded_answers import (
+    RecordedAnswers,
+    conversation_dataset,
+    earlier_answers,
+    read_answers,
+    stored_cases,
+    stored_conversations,
+)
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
@@ -53,17 +65,33 @@ async def start(
     work: Workspace, request: RunRequest, watch: ProgressFactory, before: BeforeRun | None = None
 ) -> Summary:
     """Plan, create and execute a run. Nothing is stored when the plan is refused. `before` may give the run results
-    before any attempt is made, and says how many."""
+    before any attempt is made, and says how many. A dataset may say itself who answers."""
+    if _may_name_candidates(work, request):
+        work, request = use_file_candidates(work, request)
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(await work.store())
         began = utc_now()
+        if request.anchors:
+            request = replace(request, anchors=(await store.find_run(request.anchors)).id)
         plan = await plan_request(work, store, request, began, stack)
         run = new_run(plan, began)
         execute = await stack.enter_async_context(open_engine(work, plan, run))
         await store.create_run(run)
+        await store.audit.record_command("run", run.id)
         handle = RunHandle(run=run, plan=plan, done=await before(store, run, plan) if before else 0)
         await execute(store, handle, watch(handle))
-        return await rule_on_gates(store, await store.summary(run.id))
+        summary = await rule_on_gates(store, await store.summary(run.id))
+    return await _with_drift(work, summary, watch)
+
+
+async def _with_drift(work: Workspace, summary: Summary, watch: ProgressFactory) -> Summary:
+    """The same, with what the run's anchors say of its judge, if it has any."""
+    run = summary.run
+    if not run.pins.request.anchors or run.state is not RunState.COMPLETED or run.pins.request.judge == OFFLINE:
+        return summary
+    # Loads numpy: only those who have anchors wait for it.
+    drift = await import_module("howsure.services.judge.drift").add_drift(work, run, watch)
+    return replace(summary, run=replace(run, pins=replace(run.pins, drift=drift)))
 
 
 async def prepare(
@@ -112,6 +140,13 @@ async def _files_that_last(
         if path.startswith(RUN_PREFIX):
             earlier = await store.find_run(path.removeprefix(RUN_PREFIX))
             names.append(f"conversations of {earlier.name or earlier.id}")
+            if earlier.pins.imported and not request.criteria_from:
+                # Its cases say what was expected, and its answers are graded anew, candidate by candidate.
+                datasets.append(await stored_cases(store.cases(earlier.id), folder, earlier.name))
+                repeat = max(request.repeat, earlier.pins.request.repeat)
+                answers = request.responses or (path,)
+                request = replace(request, dialect=CaseLinesDialect.name, responses=answers, repeat=repeat)
+                continue
             datasets.append(await stored_conversations(store.iterate(earlier.id), simulation, folder, earlier.name))
         else:
             path = keep_piped(path, work.data_folder / "piped")
@@ -123,14 +158,17 @@ async def _files_that_last(
 async def resume(
     work: Workspace, name: str, watch: ProgressFactory, *, gates: tuple[str, ...] = (), **changes: Any
 ) -> Summary:
-    """Make the attempts that have no Result yet, and those that the budget did not reach. `changes` are fields of the
-    request that are said anew: budget, cache, trace, record_judge, engine."""
+    """Make the attempts that have no Result yet, and those that the budget did not reach, or that nobody asked because
+    the run was sure. `changes` are fields of the request that are said anew: budget, cache, trace, record_judge,
+    engine."""
     async with await work.store() as store:
         run = await store.find_run(name)
-        if run.state is RunState.COMPLETED:
+        again = await attempts_to_resume(store, run)
+        if run.state is RunState.COMPLETED and not again:
             raise PlanRefused(f"run {run.name!r} ({run.id}) is complete: there is nothing to resume")
-        again = await unreached_attempts(store, run)
-        return await _go_on(work, store, run, pinned_request(run, **changes), watch, again, gates=gates)
+        await store.audit.record_command("resume", run.id)
+        request = pinned_request(run, **changes)
+        return await carry_out(work, store, run, UNCLAIMED, again, watch, request=request, gates=gates)
 
 
 async def retry(
@@ -140,15 +178,45 @@ async def retry(
     async with await work.store() as store:
         run = await store.find_run(name)
         again = await errored_attempts(store, run)
-        return await _go_on(work, store, run, pinned_request(run, **changes), watch, again, gates=gates)
+        await store.audit.record_command("retry", run.id)
+        request = pinned_request(run, **changes)
+        return await carry_out(work, store, run, UNCLAIMED, again, watch, request=request, gates=gates)
 
 
 async def carry_out(
-    work: Workspace, store: Store, run: Run, owner: str, again: set[int], watch: ProgressFactory
+    work: Workspace,
+    store: Store,
+    run: Run,
+    claim: RunClaim,
+    again: set[int],
+    watch: ProgressFactory,
+    *,
+    request: RunRequest | None = None,
+    gates: tuple[str, ...] = (),
 ) -> Summary:
-    """What a worker does with a run that it has claimed: the attempts that have no Result, and those to make `again`.
-    What the pins say is not worked out a second time, unless a file has changed."""
-    return await _go_on(work, store, run, pinned_request(run), watch, again, owner)
+    """Make the attempts that have no Result, and those to make `again`. For a worker that has claimed the run, what the
+    pins say is not worked out a second time, unless a file has changed."""
+    request = request or pinned_request(run)
+    refuse_imported(run)
+    work = add_file_targets(work, request) if _may_name_candidates(work, request) else work
+    if work.trust is not None and not claim.owner:
+        work.trust.check_request(request, {*work.settings.targets, *work.kit.targets.names()})
+    async with AsyncExitStack() as stack:
+        plan = await replan(work, store, run, request, stack, trust_pins=bool(claim.owner))
+        if plan.total != run.counts.total:
+            raise Conflict(f"run {run.id} has {run.counts.total} attempts, its files now give {plan.total}")
+        execute = await stack.enter_async_context(open_engine(work, plan, run))
+        done = len(await store.finished_positions(run.id)) - len(again)
+        handle = RunHandle(run=run, plan=plan, done=done, again=again, claim=claim)
+        await execute(store, handle, watch(handle))
+    return await _with_drift(work, await rule_on_gates(store, await store.summary(run.id), gates), watch)
+
+
+def refuse_imported(run: Run) -> None:
+    """Conflict for a run of another tool: there is nobody here to make its attempts."""
+    if run.pins.imported:
+        how = f"grade its answers anew with `howsure run {RUN_PREFIX}{run.id[:8]}`"
+        raise Conflict(f"run {run.name!r} was imported from {run.pins.imported.tool}: it is not made here; {how}")
 
 
 def pinned_request(run: Run, **changes: Any) -> RunRequest:
@@ -166,27 +234,6 @@ def pinned_request(run: Run, **changes: Any) -> RunRequest:
     )
 
 
-async def _go_on(
-    work: Workspace,
-    store: Store,
-    run: Run,
-    request: RunRequest,
-    watch: ProgressFactory,
-    again: set[int],
-    owner: str = "",
-    gates: tuple[str, ...] = (),
-) -> Summary:
-    async with AsyncExitStack() as stack:
-        plan = await replan(work, store, run, request, stack, trust_pins=bool(owner))
-        if plan.total != run.counts.total:
-            raise Conflict(f"run {run.id} has {run.counts.total} attempts, its files now give {plan.total}")
-        execute = await stack.enter_async_context(open_engine(work, plan, run))
-        done = len(await store.finished_positions(run.id)) - len(again)
-        handle = RunHandle(run=run, plan=plan, done=done, again=again, owner=owner)
-        await execute(store, handle, watch(handle))
-    return await rule_on_gates(store, await store.summary(run.id), gates)
-
-
 async def replan(
     work: Workspace,
     store: Store,
@@ -200,11 +247,14 @@ async def replan(
 ) -> Plan:
     """The plan of a run, made once more from its pins, here or on another machine. A run that goes on keeps its rubric
     and agent: they are pinned whole. With `trust_pins` the cases are not checked again while the files are the same.
+    Where a file has only grown, the run goes on with the part that it began with.
     Another process that works on the run too says how many cases there are, and what all of them share."""
     scope = AccessScope(organization_id=run.organization_id or None)
+    work = add_file_targets(work, request) if _may_name_candidates(work, request) else work
     folder = work.data_folder / "documents"
     request, documents = await write_documents(store, request, folder, scope, fetch=not known_cases)
-    models = await stack.enter_async_context(open_models(work, request, before=run.spent, shared=shared))
+    budget = await open_budget(work.settings.service, store, run.organization_id, run.id, stack)
+    models = await stack.enter_async_context(open_models(work, request, before=run.spent, shared=shared, budget=budget))
     materials = RunMaterials(
         rubric=run.pins.rubric,
         agent=run.pins.agent,
@@ -212,7 +262,8 @@ async def replan(
         pool=read_pool(request, work.kit),
         log_reply=stack.enter_context(open_reply_log(request.record_judge)),
     )
-    if trust_pins and await asyncio.to_thread(_is_unchanged, run, request):
+    added = await asyncio.to_thread(_bytes_added, run, request)
+    if added is not None and (trust_pins or added):
         known_cases = run.counts.total // (run.pins.request.repeat * len(run.pins.request.candidates))
     cases = pinned_cases(run.pins, request, work.kit, known_cases) if known_cases else None
     # A run that somebody asked the service for may reach the allowed hosts only.
@@ -227,12 +278,13 @@ async def replan(
     return plan
 
 
-def _is_unchanged(run: Run, request: RunRequest) -> bool:
-    """Whether every dataset is the file that was checked when the run was planned."""
-    files = zip(run.pins.datasets, map(Path, request.datasets), strict=False)
-    return len(request.datasets) == len(run.pins.datasets) and all(
-        path.is_file() and digest(path) == pin.sha256 for pin, path in files
-    )
+def _bytes_added(run: Run, request: RunRequest) -> int | None:
+    """How many bytes were added to the datasets since the run was planned; None, where one of them has changed."""
+    files = list(zip(run.pins.datasets, map(Path, request.datasets), strict=False))
+    if len(request.datasets) != len(run.pins.datasets) or not all(path.is_file() for _, path in files):
+        return None
+    added = [bytes_added(path, pin.sha256, pin.size or path.stat().st_size) for pin, path in files]
+    return sum(each for each in added if each is not None) if None not in added else None
 
 
 async def _recorded_answers(work: Workspace, store: Store, request: RunRequest) -> RecordedAnswers | None:
@@ -274,6 +326,8 @@ def apply_settings(work: Workspace, request: RunRequest) -> RunRequest:
         concurrency=settings.max_concurrency if request.concurrency is None else request.concurrency,
         batch_criteria=request.batch_criteria or settings.batch_criteria,
         gates=combine_gates(work, request.gates),
+        until_sure=request.until_sure or settings.until_sure,
+        anchors=request.anchors or settings.anchors,
     )
 
 
@@ -308,4 +362,12 @@ async def carry_over(store: Store, run: Run, plan: Plan) -> int:
 
 def alike(first: Pins, second: Pins) -> bool:
     """Whether two runs differ in nothing but what their files hold."""
-    return replace(first, datasets=(), notes=()) == replace(second, datasets=(), notes=())
+    first, second = (
+        replace(each, datasets=(), notes=(), order_seed=None, sure=(), drift=None) for each in (first, second)
+    )
+    return first == second
+
+
+def _may_name_candidates(work: Workspace, request: RunRequest) -> bool:
+    """Our own files never say who answers; those of other tools may."""
+    return any(is_of_others(Path(each), work.kit.dialects) for each in request.datasets)

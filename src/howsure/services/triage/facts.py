@@ -13,6 +13,7 @@ from howsure.judges.empty_answers import is_blank
 from howsure.model.agent import Agent
 from howsure.model.case import Case, SingleTurn, user_turns
 from howsure.model.expectation import ToolCalls, text_id
+from howsure.model.flag import NO_ANSWER
 from howsure.model.result import Result
 from howsure.model.rubric import Severity
 from howsure.model.score import Part, Score, Unscored, UnscoredReason
@@ -143,6 +144,7 @@ class ResultFacts(Struct, frozen=True, kw_only=True):
     outcome: bool | None
     tools: ToolFaults
     empty_answer: bool
+    silence: str
     single_turn: bool
     placeholder: str
     cut_off: bool
@@ -195,6 +197,7 @@ def read_facts(
         outcome=next((score.passed for score in scores if score.name == OUTCOME and score.part is None), None),
         tools=_tools(case, scores, transcript, agent_tools, retrievers),
         empty_answer=transcript is not None and is_blank(transcript.answer) and not transcript.tool_calls,
+        silence=next((each.text for each in transcript.flags if each.kind == NO_ANSWER), "") if transcript else "",
         single_turn=isinstance(case.input, SingleTurn) and not case.input.history and not case.input.context,
         placeholder=next((found[0] for text in user_turns(case.input) if (found := _PLACEHOLDER.search(text))), ""),
         cut_off=(

@@ -48,29 +48,22 @@ MOST_FINDINGS = 12
 MOST_IDS = 200
 MOST_GROUPS = 40
 SHOWN = 300
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "summary": {"type": "string"},
-        "claims": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "title": {"type": "string"},
-                    "party": {"type": "string", "enum": [party.value for party in Party]},
-                    "explanation": {"type": "string"},
-                    "fix": {"type": "string"},
-                    "cases": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["title", "party", "explanation", "fix", "cases"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["summary", "claims"],
-    "additionalProperties": False,
-}
+
+
+def _object_schema(**properties: Any) -> dict[str, Any]:
+    """An object with all of these properties and no other."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+_TEXT = {"type": "string"}
+_CLAIM = _object_schema(
+    title=_TEXT,
+    party={"type": "string", "enum": [party.value for party in Party]},
+    explanation=_TEXT,
+    fix=_TEXT,
+    cases={"type": "array", "items": _TEXT},
+)
+SCHEMA = _object_schema(summary=_TEXT, claims={"type": "array", "items": _CLAIM})
 
 
 @cache

@@ -38,8 +38,7 @@ NOT_OVERALL = frozenset((CRITERIA, RUBRIC, WEIGHTED, "choice", "reference_answer
 
 def blame_agent(facts: ResultFacts) -> Blame:
     """The first of the agent's own faults that applies; the last always does."""
-    cause, confidence, why, evidence = next(chain(_rule_faults(facts), _answer_faults(facts)))
-    return Blame(Party.AGENT, cause, confidence, why, evidence)
+    return Blame(Party.AGENT, *next(chain(_rule_faults(facts), _answer_faults(facts))))
 
 
 AgentFault = tuple[Cause, Confidence, str, str]
@@ -208,6 +207,8 @@ def _placeholder(facts: ResultFacts, _: RunFacts) -> Blame | None:
 
 
 def _empty_answer(facts: ResultFacts, _: RunFacts) -> Blame | None:
+    if facts.silence:
+        return Blame(Party.AGENT, Cause.EMPTY_ANSWER, CERTAIN, facts.silence)
     if not facts.empty_answer:
         return None
     why = "the answer is empty and no tool was called; whether the agent or its way to us lost it cannot be told"

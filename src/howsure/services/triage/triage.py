@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from howsure.model.result import Result
 from howsure.model.run import Pins, Run
-from howsure.model.triage import RootCauseReport, Triage
+from howsure.model.triage import Finding, RootCauseReport, Triage
 from howsure.model.verdict import Verdict
 from howsure.services.triage.facts import CRITERIA, RUBRIC, ResultFacts, case_part_key, read_facts, search_tools
 from howsure.services.triage.groups import GENERAL, RunTotals, cause_groups, divergences, group_results
@@ -77,6 +77,18 @@ async def triage_stored(store: Store, run: Run) -> Triage:
         findings=tuple(findings),
         written=RootCauseReport(),
     )
+
+
+def attribute(run: Run, result: Result) -> Finding | None:
+    """Who is answerable for a result that did not pass, as far as it says itself; None: it passed, or was skipped.
+    Triage looks at the whole run, and may find that a criterion nobody meets is too strict."""
+    if result.verdict not in LOOKED_AT:
+        return None
+    agent = run.pins.agent
+    tools = frozenset(tool.tool_name for tool in agent.tools) if agent and agent.tools else None
+    retrievers = search_tools(agent)
+    alone = RunFacts(lacking_rules=_lacking_rules(run.pins), retrievers=retrievers)
+    return find_cause(read_facts(result, tools, retrievers), alone)
 
 
 async def _facts(store: Store, run: Run) -> AsyncIterator[ResultFacts]:

@@ -74,14 +74,17 @@ class AdkClient:
         created = self._decode(response)
         return str(created.get("id") or session) if isinstance(created, dict) else session
 
-    async def run_turn(self, user: str, session: str, text: str) -> list[Event]:
-        """The events of one turn."""
-        body = {
+    async def run_turn(
+        self, user: str, session: str, parts: list[dict[str, Any]], state: Mapping[str, Any]
+    ) -> list[Event]:
+        """The events of one turn, with the state of that turn alone."""
+        body: dict[str, Any] = {
             "app_name": self._settings.app_name,
             "user_id": user,
             "session_id": session,
-            "new_message": {"role": "user", "parts": [{"text": text}]},
+            "new_message": {"role": "user", "parts": parts},
             "streaming": self._settings.stream,
+            **({"state_delta": dict(state)} if state else {}),
         }
         response = await self._send("POST", "/run_sse" if self._settings.stream else "/run", body)
         if not response.is_success:

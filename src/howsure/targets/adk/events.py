@@ -1,18 +1,22 @@
-"""Events of the Agent Development Kit, as plain data, read into replies. Servers write camelCase and drop nulls; files
-and runners write snake_case and keep them: both are read. No I/O here."""
+"""Events of the Agent Development Kit, as plain data, read into replies, whichever way they came: from an agent in this
+process or from a server. Servers write camelCase and drop nulls; files and runners write snake_case and keep them: both
+are read. No I/O here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from howsure.errors import TargetFailed
-from howsure.model.transcript import Message, Role, Span, ToolCall
+from howsure.model.flag import NO_ANSWER, Flag
+from howsure.model.transcript import Message, Role, ToolCall
 from howsure.targets.base import Reply
-from howsure.targets.turns import TurnBuilder, tool_arguments, tool_result
+from howsure.targets.turns import TurnBuilder, tool_call
 from howsure.traces.names import LLM_RESPONSE
 from howsure.traces.usage import read_usage
-from howsure.traces.values import TraceProblems, pick_value, read_count
+from howsure.traces.values import TraceProblems, pick_value
 
 Event = Mapping[str, Any]
 
@@ -46,8 +50,10 @@ def read_reply(events: Sequence[Event]) -> Reply:
     turn = TurnBuilder()
     fragments: dict[str, str] = {}
     for at, event in enumerate(events):
-        author = str(event.get("author") or "")
-        if author == USER:
+        author = author_of(event)
+        for response in function_parts(event, "response"):
+            turn.add_result(response.get("id"), response.get("name"), response.get("response"))
+        if not author:
             continue
         text = _text(event)
         if event.get("partial"):
@@ -56,13 +62,12 @@ def read_reply(events: Sequence[Event]) -> Reply:
         if text:
             fragments.pop(author, None)
         turn.add_message(text, author, _calls(event))
+        if is_silent(event):
+            turn.add_handoff(author)
         for part in _parts(event):
-            if response := pick_value(part, "function_response", "functionResponse"):
-                name = str(response.get("name") or "")
-                turn.add_result(str(response.get("id") or ""), name, tool_result(response.get("response")))
-            if outcome := pick_value(part, "code_execution_result", "codeExecutionResult"):
+            if outcome := _object(part, "code_execution_result", "codeExecutionResult"):
                 failed = outcome.get("outcome") not in (None, "OUTCOME_OK")
-                turn.add_result(str(outcome.get("id") or ""), CODE, tool_result(outcome.get("output"), failed))
+                turn.add_result(outcome.get("id"), CODE, outcome.get("output"), failed)
         turn.add_usage(read_usage({LLM_RESPONSE: event}, "", TraceProblems()))
         agent = pick_value(event.get("actions"), "transfer_to_agent", "transferToAgent")
         if isinstance(agent, str) and not any(later.get("author") == agent for later in events[at + 1 :]):
@@ -70,12 +75,75 @@ def read_reply(events: Sequence[Event]) -> Reply:
     for author, text in fragments.items():
         # The stream ended before the whole message came: the pieces are all there is.
         turn.add_message(text, author)
-    return turn.reply()
+    reply = turn.reply()
+    return replace(reply, flags=tuple(_silence(events)))
+
+
+def author_of(event: Event) -> str:
+    """The agent that the event is of; "" for one of the user."""
+    author = str(event.get("author") or "")
+    return "" if author == USER else author
+
+
+def function_parts(event: Event, kind: str) -> Iterator[Mapping[str, Any]]:
+    """The function calls (`call`) or the results of functions (`response`) in an event."""
+    for part in _parts(event):
+        if found := _object(part, f"function_{kind}", f"function{kind.title()}"):
+            yield found
+
+
+def has_content(event: Event) -> bool:
+    return any(True for _ in _parts(event))
+
+
+def is_silent(event: Event) -> bool:
+    """Whether the model answered without words and without a call: with an image, an empty text, or nothing."""
+    if _text(event) or any(map(_acts, _parts(event))):
+        return False
+    counted = pick_value(event, "usage_metadata", "usageMetadata", "model_version", "modelVersion")
+    return has_content(event) or counted is not None
+
+
+ACTIONS = tuple(
+    spelling
+    for words in (
+        ("function", "call"),
+        ("function", "response"),
+        ("executable", "code"),
+        ("code", "execution", "result"),
+    )
+    for spelling in ("_".join(words), words[0] + "".join(word.title() for word in words[1:]))
+)
+
+
+def _acts(part: Mapping[str, Any]) -> bool:
+    return pick_value(part, *ACTIONS) is not None
+
+
+def _silence(events: Sequence[Event]) -> Iterator[Flag]:
+    """That the turn ended without a word to the user."""
+    own = [event for event in events if author_of(event) and (has_content(event) or is_silent(event))]
+    spoken = any(_text(event) and not any(function_parts(event, "call")) for event in own)
+    if spoken or (own and any(map(_acts, _parts(own[-1])))):
+        return
+    data = [found for part in _parts(own[-1] if own else {}) if (found := _data(part))]
+    kinds = dict.fromkeys(str(pick_value(each, "mime_type", "mimeType") or "data") for each in data)
+    who = f"the agent {author_of(own[-1])!r}" if own else "the agent"
+    yield Flag(NO_ANSWER, f"{who} answered with {', '.join(kinds)} and no text" if kinds else f"{who} said nothing")
+
+
+def _data(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    return _object(part, "inline_data", "inlineData", "file_data", "fileData")
 
 
 def _parts(event: Event) -> Iterator[Mapping[str, Any]]:
     parts = pick_value(event.get("content"), "parts")
     return (part for part in parts if isinstance(part, Mapping)) if isinstance(parts, list | tuple) else iter(())
+
+
+def _object(part: Mapping[str, Any], *names: str) -> Mapping[str, Any] | None:
+    value = pick_value(part, *names)
+    return value if isinstance(value, Mapping) else None
 
 
 def _text(event: Event) -> str:
@@ -85,12 +153,11 @@ def _text(event: Event) -> str:
 
 def _calls(event: Event) -> Iterator[ToolCall]:
     for part in _parts(event):
-        if call := pick_value(part, "function_call", "functionCall"):
-            arguments = tool_arguments(call.get("args"))
-            yield ToolCall(name=str(call.get("name") or ""), arguments=arguments, id=str(call.get("id") or ""))
-        if code := pick_value(part, "executable_code", "executableCode"):
+        if call := _object(part, "function_call", "functionCall"):
+            yield tool_call(str(call.get("name") or ""), call.get("args"), call.get("id"))
+        if code := _object(part, "executable_code", "executableCode"):
             arguments = {name: code[name] for name in ("language", "code") if code.get(name) is not None}
-            yield ToolCall(name=CODE, arguments=arguments, id=str(code.get("id") or ""))
+            yield tool_call(CODE, arguments, code.get("id"))
 
 
 def _check(events: Sequence[Event]) -> None:
@@ -119,29 +186,23 @@ def read_state(session: Any) -> dict[str, Any] | None:
     return {name: value for name, value in state.items() if name not in PRIVATE}
 
 
-def read_spans(value: Any) -> tuple[Span, ...] | None:
-    """The spans of a session from the trace endpoint; None: it has none."""
-    spans = [_span(span) for span in value if isinstance(span, Mapping)] if isinstance(value, list | tuple) else []
-    return tuple(spans) or None
+def read_artifacts(events: Iterable[Event]) -> dict[str, int]:
+    """The files that were saved, with the number of the last version of each."""
+    saved: dict[str, int] = {}
+    for event in events:
+        delta = pick_value(event.get("actions"), "artifact_delta", "artifactDelta")
+        if isinstance(delta, Mapping):
+            saved |= {str(name): version for name, version in delta.items() if isinstance(version, int)}
+    return saved
 
 
-def _span(span: Mapping[str, Any]) -> Span:
-    # Newer versions write prompts and answers into logs under the span, older ones on the span itself.
-    attributes: dict[str, Any] = {}
-    for holder in (*(span.get("logs") or ()), span):
-        own = pick_value(holder, "attributes")
-        attributes.update(own if isinstance(own, Mapping) else {})
-    return Span(
-        name=str(span.get("name") or ""),
-        span_id=_hex(pick_value(span, "span_id", "spanId"), 16),
-        trace_id=_hex(pick_value(span, "trace_id", "traceId"), 32),
-        parent_id=_hex(pick_value(span, "parent_span_id", "parentSpanId"), 16),
-        start_ns=read_count(pick_value(span, "start_time", "startTime")),
-        end_ns=read_count(pick_value(span, "end_time", "endTime")),
-        attributes=attributes,
-    )
+TEMPORARY = "temp:"
+"""The prefix of state that ADK keeps for one invocation: it goes along with each turn."""
 
 
-def _hex(number: Any, digits: int) -> str:
-    """An id as OpenTelemetry prints it; the endpoint gives numbers."""
-    return f"{number:0{digits}x}" if isinstance(number, int) else str(number or "")
+def temporary_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if name.startswith(TEMPORARY)}
+
+
+def lasting_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if not name.startswith(TEMPORARY)}

@@ -12,10 +12,13 @@ from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from howsure.errors import ConfigInvalid, TargetFailed
 from howsure.model.case import Case
-from howsure.targets.adk.events import earlier_events, read_reply, read_spans, read_state
+from howsure.targets.adk.conversation import AdkDialogue, Parts
+from howsure.targets.adk.events import Event, earlier_events, lasting_state, read_state, temporary_state
+from howsure.targets.adk.spans import read_spans
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.conversations import PromptedSession, text_prompt
 from howsure.targets.settings import Headers, SettingProblems, check_seconds, filled_headers, read_block
@@ -129,8 +132,9 @@ class AdkTarget:
         user = self._settings.user_id or new_id
         prompt = text_prompt(case, self._request)
         events = earlier_events(prompt.earlier, await self._first_agent(client)) if prompt.earlier else []
-        session = await client.create_session(user, new_id, self._request.initial_state(case), events)
-        return PromptedSession(AdkServerSession(client, self._settings, (user, session)), prompt)
+        started = replace(case, state=self._request.initial_state(case))
+        session = await client.create_session(user, new_id, lasting_state(started.state), events)
+        return PromptedSession(AdkServerSession(client, self._settings, (user, session), started), prompt)
 
     async def _first_agent(self, client: AdkClient) -> str:
         """Who said what was said earlier: the app's first agent, where the server tells its name."""
@@ -162,22 +166,31 @@ def unknown_app_message(settings: AdkSettings, apps: list[str]) -> str:
 class AdkServerSession:
     """One conversation: a session on the server."""
 
-    def __init__(self, client: AdkClient, settings: AdkSettings, place: tuple[str, str]) -> None:
+    def __init__(self, client: AdkClient, settings: AdkSettings, place: tuple[str, str], case: Case) -> None:
         self._client = client
         self._settings = settings
         self._user, self._session = place
+        self._temporary = temporary_state(case.state)
+        self._conversation = AdkDialogue(case, self._run, self._session)
+
+    async def _run(self, parts: Parts) -> list[Event]:
+        return await self._client.run_turn(self._user, self._session, parts, self._temporary)
 
     async def send(self, text: str) -> Reply:
-        return read_reply(await self._client.run_turn(self._user, self._session, text))
+        return await self._conversation.send(text)
 
     async def close(self) -> Closing:
-        """The final state and the spans, where the server has them. The session stays: it can be looked at there."""
+        """The final state and the spans: the server's own, where it has them. The session stays: it can be looked at
+        there."""
         parts = (self._settings.app_name, self._user, self._session)
         app, user, session = (quote(part, safe="") for part in parts)
         stored = await self._client.get(f"/apps/{app}/users/{user}/sessions/{session}")
-        spans = None
+        recorded = None
         # A trace is an extra: a server that cannot give it has still answered.
         with suppress(TargetFailed):
             for path in TRACES if self._settings.trace else ():
-                spans = spans or await self._client.get(path.format(app=app, session=session))
-        return Closing(state=read_state(stored), spans=read_spans(spans))
+                recorded = recorded or await self._client.get(path.format(app=app, session=session))
+        events = pick_value(stored, "events")
+        kept = [event for event in events if isinstance(event, dict)] if isinstance(events, list) else []
+        spans = self._conversation.spans(read_spans(recorded), kept)
+        return Closing(state=read_state(stored), spans=spans, artifacts=self._conversation.artifacts())

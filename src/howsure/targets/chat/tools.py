@@ -233,9 +233,7 @@ def tool_offer(
     backend = ToolBackend(scripts=scripts, functions=functions, seconds=block.tool_seconds)
     tools = tuple(Tool(name=each.tool_name, description=each.description) for each in agent.tools) if agent else ()
     if block.tools is not None:
-        tools = tuple(
-            Tool(name=each.name, description=each.description, parameters=each.parameters) for each in block.tools
-        )
+        tools = msgspec.convert(block.tools, tuple[Tool, ...], from_attributes=True)
     return ToolOffer(
         tools=tools, backend=backend if functions is not None or scripts else None, rounds=block.max_tool_rounds
     )

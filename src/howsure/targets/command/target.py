@@ -26,8 +26,8 @@ from howsure.targets.command.programs import LineProgram, ProgramServer, Program
 from howsure.targets.conversations import ConversationState
 from howsure.targets.settings import Secrets, SettingProblems, check_seconds, request_block
 
-ALWAYS = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TZ", "VIRTUAL_ENV", "SYSTEMROOT")
-"""The variables that every program gets, even where `env` lists the ones it gets."""
+ALWAYS = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "TZ", "VIRTUAL_ENV", "SYSTEMROOT")
+"""The variables that every program gets, beside `LC_…`. All others, keys above all, must be listed."""
 PYTHON = {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
 """Without these a Python program keeps its answers in a buffer, and both sides wait."""
 SECRET = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
@@ -47,8 +47,8 @@ class CommandSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """The program and its arguments, as one text or a list; needed. There is no shell."""
     cwd: str = ""
     """The folder it starts in, seen from that of the settings."""
-    env: list[str] | None = None
-    """Names of the environment variables it gets, beside `PATH`, `HOME` and the like; without it, all."""
+    env: list[str] = []
+    """Environment variables it gets, by name or as `NAME=value`, beside `PATH`, `HOME`, `LANG` and the like."""
     mode: CommandMode = CommandMode.CONVERSATION
     """One process for each conversation, or one for the run."""
     turn_seconds: float = 60.0
@@ -74,21 +74,32 @@ def plan_command(request: TargetRequest) -> CommandPlan:
     folder = (request.folder / block.cwd).resolve()
     if not folder.is_dir():
         problems.add("cwd", f"there is no folder {block.cwd!r}")
-    for name in block.env or ():
-        if name not in request.environ:
-            problems.add("env", f"the environment variable {name} is not set")
-    names = set(request.environ) if block.env is None else {*ALWAYS, *block.env}
-    environ = {**PYTHON, **{name: value for name, value in request.environ.items() if name in names}}
+    environ = _listed_environment(block, request.environ, problems)
     words = _split_command(block, problems)
     if words and folder.is_dir():
         words = [_program(words[0], folder, environ, problems), *words[1:]]
     problems.raise_if_any()
-    secret = [name for name in request.environ if SECRET.search(name)] if block.env is None else block.env
     return CommandPlan(
         settings=block,
         start=ProgramStart(arguments=words, folder=folder, environ=environ),
-        secrets=Secrets(request.environ[name] for name in secret if name in request.environ),
+        secrets=Secrets(request.environ[name] for name in block.env if name in request.environ),
     )
+
+
+def _listed_environment(
+    block: CommandSettings, environ: Mapping[str, str], problems: SettingProblems
+) -> dict[str, str]:
+    """The environment of the program: what every program gets, and what the settings list."""
+    usual = {name: value for name, value in environ.items() if name in ALWAYS or name.startswith("LC_")}
+    listed: dict[str, str] = {}
+    for entry in block.env:
+        name, equals, value = entry.partition("=")
+        if equals and SECRET.search(name):
+            problems.add("env", f"{name}: a secret may not stand in a file; put it into the environment, write {name}")
+        elif not equals and name not in environ:
+            problems.add("env", f"the environment variable {name} is not set")
+        listed[name] = value if equals else environ.get(name, "")
+    return {**PYTHON, **usual, **listed}
 
 
 def _split_command(block: CommandSettings, problems: SettingProblems) -> list[str]:
@@ -200,7 +211,9 @@ class CommandSession:
             answer = read_line(line, self._plan)
             done = True
         except TimeoutError:
-            raise TargetTimedOut(clean(no_answer_message(self._plan, self._program))) from None
+            waited = f"no answer in {self._plan.settings.turn_seconds:g} s (does it write a whole line, and flush it?)"
+            message = f"{self._plan.start.shown}: {waited}{self._program.last_words()}"
+            raise TargetTimedOut(clean(message)) from None
         except TargetFailed as failure:
             raise type(failure)(clean(str(failure))) from failure
         finally:
@@ -238,11 +251,6 @@ def read_line(line: bytes, plan: CommandPlan) -> BotAnswer:
         return read_answer(value)
     except (UnreadableAnswer, BotError) as error:
         raise TargetFailed(f"{who}: {error}") from error
-
-
-def no_answer_message(plan: CommandPlan, program: LineProgram) -> str:
-    hint = "does it write a whole line, and flush it?"
-    return f"{plan.start.shown}: no answer in {plan.settings.turn_seconds:g} s ({hint}){program.last_words()}"
 
 
 def quoted(line: bytes) -> str:

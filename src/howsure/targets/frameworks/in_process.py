@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
@@ -11,19 +11,25 @@ from typing import Any, Generic, TypeVar
 from msgspec import Struct
 
 from howsure.errors import ConfigInvalid
-from howsure.targets.base import TargetRequest
+from howsure.model.case import Case
+from howsure.model.plain_values import object_fields
+from howsure.model.transcript import Message
+from howsure.targets.base import Session, TargetRequest
+from howsure.targets.conversations import PromptedSession, text_prompt
 from howsure.targets.objects import load_object
 from howsure.targets.settings import SettingProblems, check_seconds, request_block
-from howsure.targets.turns import plain_value
 
 
 class Framework(Struct, frozen=True):
-    """A framework: the module that shows it is installed, and the extra that installs it."""
+    """A framework: the module that shows it is installed, and the extra that installs it. Its agents are `expected`,
+    and have one of the attributes `marks`."""
 
     kind: str
     module: str
     package: str
     extra: str
+    marks: tuple[str, ...] = ()
+    expected: str = ""
 
     def load(self, module: str = "") -> ModuleType:
         """A module of the framework; `ConfigInvalid` names the extra where it is missing."""
@@ -34,6 +40,11 @@ class Framework(Struct, frozen=True):
                 f"a {self.kind} target needs {self.package} ({error.name!r} is missing):"
                 f" pip install 'howsure[{self.extra}]'"
             ) from error
+
+    def load_agent(self, request: TargetRequest, kind: type[Block]) -> tuple[Block, ModuleType, Any]:
+        """The settings of a target, the framework, and the agent; the first that is wrong is told."""
+        settings = read_in_process_settings(request, kind)
+        return settings, self.load(), load_agent(request, settings.object, self.marks, self.expected)
 
     def describe(self, place: str) -> str:
         """One sentence on what was loaded."""
@@ -82,6 +93,19 @@ class InProcessTarget(Generic[Block]):
     async def check(self) -> str:
         return self.framework.describe(self.settings.object)
 
+    async def open(self, case: Case) -> PromptedSession:
+        prompt = text_prompt(case, self.request)
+        return PromptedSession(await self.open_session(case, prompt.earlier), prompt)
+
+    async def open_session(self, case: Case, earlier: Sequence[Message]) -> Session:
+        """A conversation that goes on from these messages."""
+        raise NotImplementedError
+
+    def make_context(self, factory: str, case: Case) -> Any:
+        """The context of tools: the state itself, or what the named function makes from it."""
+        state = self.request.initial_state(case)
+        return load_object(factory, self.request.folder)(state) if factory else state
+
 
 def load_agent(request: TargetRequest, place: str, marks: tuple[str, ...], expected: str) -> Any:
     """The object, or what it returns when it is a function. It must have one of the attributes `marks`."""
@@ -93,14 +117,7 @@ def load_agent(request: TargetRequest, place: str, marks: tuple[str, ...], expec
     return agent
 
 
-def make_context(request: TargetRequest, factory: str, state: Mapping[str, Any]) -> Any:
-    """The context of tools: the state itself, or what the named function makes from it."""
-    return load_object(factory, request.folder)(dict(state)) if factory else dict(state)
-
-
 def context_state(context: Any) -> dict[str, Any] | None:
     """The final state in a context; None where it has no named values."""
-    if not isinstance(context, Mapping) and hasattr(context, "__dict__") and not hasattr(context, "model_dump"):
-        context = vars(context)
-    state = plain_value(context)
-    return state if isinstance(state, dict) and state else None
+    fields = context if isinstance(context, Mapping) else object_fields(context)
+    return dict(getattr(context, "__dict__", {}) if fields is None else fields) or None

@@ -11,27 +11,20 @@ import msgspec
 
 from howsure.errors import TargetFailed
 from howsure.model.case import Case
-from howsure.model.transcript import ToolCall
+from howsure.model.transcript import Message, ToolCall
 from howsure.targets.base import Closing, Reply, TargetRequest
-from howsure.targets.conversations import PromptedSession, chat_messages, text_prompt
-from howsure.targets.frameworks.in_process import (
-    Framework,
-    InProcessSettings,
-    InProcessTarget,
-    load_agent,
-    read_in_process_settings,
-)
+from howsure.targets.conversations import chat_messages
+from howsure.targets.frameworks.in_process import Framework, InProcessSettings, InProcessTarget
 from howsure.targets.turns import (
     TurnBuilder,
     content_text,
     convert_usage,
     plain_value,
     run_limited,
-    tool_arguments,
-    tool_result,
+    tool_call,
 )
 
-GRAPHS = Framework("langgraph", "langgraph.graph", "langgraph", "langgraph")
+GRAPHS = Framework("langgraph", "langgraph.graph", "langgraph", "langgraph", ("astream", "compile"), "a LangGraph")
 COMMON = frozenset({"agent", "model", "tools", "__start__", "__interrupt__"})
 """Nodes of the ready-made agent: their names say what a node does, not who speaks."""
 UNNAMED = "LangGraph"
@@ -56,9 +49,7 @@ class LangGraphKind:
     settings = LangGraphSettings
 
     def make(self, request: TargetRequest) -> LangGraphTarget:
-        settings = read_in_process_settings(request, LangGraphSettings)
-        GRAPHS.load()
-        loaded = load_agent(request, settings.object, ("astream", "compile"), "a LangGraph")
+        settings, _, loaded = GRAPHS.load_agent(request, LangGraphSettings)
         graph = loaded if hasattr(loaded, "astream") else loaded.compile()
         if not graph.checkpointer:
             # A thread needs a checkpointer. The user's own graph stays as it is: this is a copy.
@@ -72,10 +63,8 @@ class LangGraphTarget(InProcessTarget[LangGraphSettings]):
 
     framework = GRAPHS
 
-    async def open(self, case: Case) -> PromptedSession:
-        prompt, state = text_prompt(case, self.request), self.request.initial_state(case)
-        session = LangGraphSession(self.agent, self.settings, state, chat_messages(prompt.earlier))
-        return PromptedSession(session, prompt)
+    async def open_session(self, case: Case, earlier: Sequence[Message]) -> LangGraphSession:
+        return LangGraphSession(self.agent, self.settings, self.request.initial_state(case), chat_messages(earlier))
 
 
 class LangGraphSession:
@@ -149,7 +138,7 @@ class LangGraphSession:
     async def close(self) -> Closing:
         state = await self._graph.aget_state(self._config)
         key = self._settings.messages_key
-        return Closing(state=plain_value({name: value for name, value in state.values.items() if name != key}))
+        return Closing(state={name: value for name, value in state.values.items() if name != key})
 
 
 def _messages_in(change: Any, key: str) -> list[Any]:
@@ -182,8 +171,7 @@ def reply_of(messages: Iterable[AgentMessage], questions: Sequence[Any] = ()) ->
                 turn.add_usage(convert_usage(data.get("usage_metadata")))
             case "tool":
                 content = content_text(data.get("content")) or data.get("content")
-                result = tool_result(content, data.get("status") == "error")
-                turn.add_result(str(data.get("tool_call_id") or ""), str(data.get("name") or ""), result)
+                turn.add_result(data.get("tool_call_id"), data.get("name"), content, data.get("status") == "error")
             case _:
                 continue
     for question in questions:
@@ -194,6 +182,4 @@ def reply_of(messages: Iterable[AgentMessage], questions: Sequence[Any] = ()) ->
 def _calls(data: Mapping[str, Any]) -> Iterator[ToolCall]:
     """The calls of a message; arguments the model wrote as broken JSON are kept as they are."""
     for call in [*(data.get("tool_calls") or ()), *(data.get("invalid_tool_calls") or ())]:
-        yield ToolCall(
-            name=str(call.get("name")), arguments=tool_arguments(call.get("args")), id=str(call.get("id") or "")
-        )
+        yield tool_call(str(call.get("name")), call.get("args"), call.get("id"))

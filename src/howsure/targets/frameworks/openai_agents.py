@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from howsure.model.case import Case
-from howsure.model.transcript import ToolCall, Usage
+from howsure.model.transcript import Message, ToolCall, Usage
 from howsure.targets.base import Closing, Reply, TargetRequest
-from howsure.targets.conversations import PromptedSession, chat_messages, text_prompt
-from howsure.targets.frameworks.in_process import (
-    Framework,
-    InProcessSettings,
-    InProcessTarget,
-    context_state,
-    load_agent,
-    make_context,
-    read_in_process_settings,
-)
+from howsure.targets.conversations import chat_messages
+from howsure.targets.frameworks.in_process import Framework, InProcessSettings, InProcessTarget, context_state
 from howsure.targets.turns import (
     TurnBuilder,
     content_text,
     convert_usage,
     plain_value,
     run_limited,
-    tool_arguments,
-    tool_result,
+    tool_call,
 )
 
-SDK = Framework("openai-agents", "agents", "openai-agents", "openai-agents")
+SDK = Framework(
+    "openai-agents", "agents", "openai-agents", "openai-agents", ("handoffs",), "an Agent of the OpenAI Agents SDK"
+)
 BROKEN = "An error occurred while running the tool"
 """How the SDK tells the model, by default, that a tool raised."""
 RESULTS = frozenset({"output", "outputs", "results", "result", "error"})
@@ -54,10 +47,8 @@ class OpenAiAgentsKind:
     settings = OpenAiAgentsSettings
 
     def make(self, request: TargetRequest) -> OpenAiAgentsTarget:
-        settings = read_in_process_settings(request, OpenAiAgentsSettings)
-        runner = SDK.load().Runner
-        agent = load_agent(request, settings.object, ("handoffs",), "an Agent of the OpenAI Agents SDK")
-        return OpenAiAgentsTarget(request, settings, agent, runner)
+        settings, agents, agent = SDK.load_agent(request, OpenAiAgentsSettings)
+        return OpenAiAgentsTarget(request, settings, agent, agents.Runner)
 
 
 class OpenAiAgentsTarget(InProcessTarget[OpenAiAgentsSettings]):
@@ -65,10 +56,8 @@ class OpenAiAgentsTarget(InProcessTarget[OpenAiAgentsSettings]):
 
     framework = SDK
 
-    async def open(self, case: Case) -> PromptedSession:
-        context = make_context(self.request, self.settings.context, self.request.initial_state(case))
-        prompt = text_prompt(case, self.request)
-        return PromptedSession(OpenAiAgentsSession(self, context, chat_messages(prompt.earlier)), prompt)
+    async def open_session(self, case: Case, earlier: Sequence[Message]) -> OpenAiAgentsSession:
+        return OpenAiAgentsSession(self, self.make_context(self.settings.context, case), chat_messages(earlier))
 
 
 class OpenAiAgentsSession:
@@ -108,7 +97,7 @@ def reply_of(done: Iterable[tuple[str, Any]], usages: Iterable[Mapping[str, Any]
                 returned = rest.get("output")
                 # A tool's output may be a list of blocks; then their text counts.
                 content = content_text(returned) or returned if isinstance(returned, list) else returned
-                turn.add_result(str(call_id), "", tool_result(content, str(returned).startswith(BROKEN)))
+                turn.add_result(call_id, "", content, str(returned).startswith(BROKEN))
             case {"type": str(kind)} if kind.endswith("_call"):
                 call = _call(step, kind)
                 turn.add_message("", agent, [call])
@@ -116,7 +105,7 @@ def reply_of(done: Iterable[tuple[str, Any]], usages: Iterable[Mapping[str, Any]
                 if results and kind != "function_call":
                     content = next(iter(results.values())) if len(results) == 1 else results
                     failed = "error" in results or step.get("status") == "failed"
-                    turn.add_result(call.id, "", tool_result(content, failed))
+                    turn.add_result(call.id, "", content, failed)
             case {"role": "assistant", "content": content} if content_text(content):
                 turn.add_message(content_text(content), agent)
                 has_message = True
@@ -130,11 +119,11 @@ def reply_of(done: Iterable[tuple[str, Any]], usages: Iterable[Mapping[str, Any]
 
 def _call(step: Mapping[str, Any], kind: str) -> ToolCall:
     """A call of a function, or of a tool that the provider runs itself (`web_search_call` …)."""
-    call_id = str(step.get("call_id") or step.get("id") or "")
+    call_id = step.get("call_id") or step.get("id")
     if "name" in step:
-        return ToolCall(name=str(step["name"]), arguments=tool_arguments(step.get("arguments")), id=call_id)
+        return tool_call(str(step["name"]), step.get("arguments"), call_id)
     arguments = {name: value for name, value in step.items() if name not in ASIDE | RESULTS | {"call_id"}}
-    return ToolCall(name=kind.removesuffix("_call"), arguments=arguments, id=call_id)
+    return tool_call(kind.removesuffix("_call"), arguments, call_id)
 
 
 def convert_call_usage(usage: Mapping[str, Any]) -> Usage | None:

@@ -8,21 +8,14 @@ from typing import Any
 import msgspec
 
 from howsure.model.case import Case
-from howsure.model.transcript import Message, Role, ToolCall, Usage
+from howsure.model.transcript import Message, Role, Usage
 from howsure.targets.base import Closing, Reply, TargetRequest
-from howsure.targets.conversations import PromptedSession, text_prompt
-from howsure.targets.frameworks.in_process import (
-    Framework,
-    InProcessSettings,
-    InProcessTarget,
-    context_state,
-    load_agent,
-    make_context,
-    read_in_process_settings,
-)
-from howsure.targets.turns import TurnBuilder, convert_usage, plain_value, run_limited, tool_arguments, tool_result
+from howsure.targets.frameworks.in_process import Framework, InProcessSettings, InProcessTarget, context_state
+from howsure.targets.turns import TurnBuilder, convert_usage, plain_value, run_limited, tool_call
 
-LIBRARY = Framework("pydantic-ai", "pydantic_ai.messages", "pydantic-ai-slim", "pydantic-ai")
+LIBRARY = Framework(
+    "pydantic-ai", "pydantic_ai.messages", "pydantic-ai-slim", "pydantic-ai", ("run_stream",), "an Agent of Pydantic AI"
+)
 OUTPUT_TOOL = "final_result"
 """The call by which a model hands over a structured output. It is the answer, not a tool of the agent."""
 
@@ -41,10 +34,8 @@ class PydanticAiKind:
     settings = PydanticAiSettings
 
     def make(self, request: TargetRequest) -> PydanticAiTarget:
-        settings = read_in_process_settings(request, PydanticAiSettings)
-        adapter = LIBRARY.load().ModelMessagesTypeAdapter
-        agent = load_agent(request, settings.object, ("run_stream",), "an Agent of Pydantic AI")
-        return PydanticAiTarget(request, settings, agent, adapter)
+        settings, messages, agent = LIBRARY.load_agent(request, PydanticAiSettings)
+        return PydanticAiTarget(request, settings, agent, messages.ModelMessagesTypeAdapter)
 
 
 class PydanticAiTarget(InProcessTarget[PydanticAiSettings]):
@@ -52,11 +43,9 @@ class PydanticAiTarget(InProcessTarget[PydanticAiSettings]):
 
     framework = LIBRARY
 
-    async def open(self, case: Case) -> PromptedSession:
-        context = make_context(self.request, self.settings.deps, self.request.initial_state(case))
-        prompt = text_prompt(case, self.request)
-        history = self.library.validate_python([_earlier(message) for message in prompt.earlier])
-        return PromptedSession(PydanticAiSession(self, context, history), prompt)
+    async def open_session(self, case: Case, earlier: Sequence[Message]) -> PydanticAiSession:
+        history = self.library.validate_python([_earlier(message) for message in earlier])
+        return PydanticAiSession(self, self.make_context(self.settings.deps, case), history)
 
 
 class PydanticAiSession:
@@ -95,11 +84,7 @@ def reply_of(messages: Iterable[Mapping[str, Any]], agent: str = "", output: Any
         if message.get("kind") == "response":
             text = "".join(str(part.get("content") or "") for part in parts if part.get("part_kind") == "text")
             calls = [
-                ToolCall(
-                    name=str(part.get("tool_name")),
-                    arguments=tool_arguments(part.get("args")),
-                    id=str(part.get("tool_call_id") or ""),
-                )
+                tool_call(str(part.get("tool_name")), part.get("args"), part.get("tool_call_id"))
                 for part in parts
                 if str(part.get("part_kind") or "").endswith("tool-call")
                 and not str(part.get("tool_name") or "").startswith(OUTPUT_TOOL)
@@ -111,8 +96,7 @@ def reply_of(messages: Iterable[Mapping[str, Any]], agent: str = "", output: Any
             kind = str(part.get("part_kind") or "")
             if kind.endswith("tool-return") or (kind == "retry-prompt" and part.get("tool_name")):
                 failed = kind == "retry-prompt" or part.get("outcome", "success") != "success"
-                result = tool_result(part.get("content"), failed)
-                turn.add_result(str(part.get("tool_call_id") or ""), str(part.get("tool_name") or ""), result)
+                turn.add_result(part.get("tool_call_id"), part.get("tool_name"), part.get("content"), failed)
     if output is not None and not isinstance(output, str):
         turn.add_message(msgspec.json.encode(plain_value(output)).decode(), agent)
     return turn.reply()

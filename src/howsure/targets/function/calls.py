@@ -20,9 +20,8 @@ from howsure.errors import CaseFailure, ConfigInvalid, TargetFailed, boundary
 from howsure.targets.turns import run_limited
 
 T = TypeVar("T")
-
-EXIT_ERRORS = (SystemExit, KeyboardInterrupt, GeneratorExit, asyncio.CancelledError)
-"""What a function may raise to end the program; it must not end ours."""
+THREAD_NAME = "howsure "
+"""How the names of the threads of blocking functions begin."""
 
 
 async def in_thread(work: Callable[[], T], who: str) -> T:
@@ -31,32 +30,17 @@ async def in_thread(work: Callable[[], T], who: str) -> T:
     future: asyncio.Future[T] = loop.create_future()
 
     def run() -> None:
-        set_future = _outcome(work, who, future)
+        try:
+            with boundary(TargetFailed, who):
+                value = work()
+            set_future = partial(future.set_result, value)
+        except CaseFailure as failure:
+            set_future = partial(future.set_exception, failure)
         with suppress(RuntimeError):  # the loop may be closed by now
-            loop.call_soon_threadsafe(set_future)
+            loop.call_soon_threadsafe(lambda: None if future.done() else set_future())
 
-    Thread(target=copy_context().run, args=(run,), daemon=True, name=f"howsure {who}").start()
+    Thread(target=copy_context().run, args=(run,), daemon=True, name=f"{THREAD_NAME}{who}").start()
     return await future
-
-
-def _outcome(work: Callable[[], T], who: str, future: asyncio.Future[T]) -> Callable[[], None]:
-    """Run `work` in the thread; the returned function sets the future, in the loop."""
-    try:
-        with boundary(TargetFailed, who):
-            value = work()
-    except CaseFailure as failure:
-        failed: CaseFailure = failure
-    except EXIT_ERRORS as error:
-        failed = exit_failure(error, who)
-    else:
-        return lambda: None if future.done() else future.set_result(value)
-    return lambda: None if future.done() else future.set_exception(failed)
-
-
-def exit_failure(error: BaseException, who: str) -> TargetFailed:
-    """The failure of a function that wanted to end the program."""
-    message = f" {error}" if str(error) else ""
-    return TargetFailed(f"{who}: it wanted to end the program ({type(error).__name__}{message})")
 
 
 PROMPT = "prompt"
@@ -97,12 +81,6 @@ class BoundFunction(Struct, frozen=True, kw_only=True):
                 return value
         except CaseFailure as failure:
             raise add_source_line(failure) from failure.__cause__
-        except EXIT_ERRORS as error:
-            task = asyncio.current_task()
-            # Our own task is cancelled, and not something inside the function.
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0:
-                raise
-            raise exit_failure(error, self.who) from error
 
 
 def add_source_line(failure: CaseFailure) -> CaseFailure:

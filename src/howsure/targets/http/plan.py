@@ -226,6 +226,8 @@ ACCEPT = {
 AGENT = f"howsure/{__version__}"
 DONE = b"\ndata: [DONE]"
 """The end of a stream of events: at the start of a line, where no text of the bot can be."""
+ANSWER_PARTS = ("answer", "messages", "tool_calls", "state", "usage", "agent", "error", "delta")
+"""The settings that are paths to the parts of an answer."""
 FORM = "application/x-www-form-urlencoded"
 
 
@@ -255,19 +257,16 @@ class RequestPlan(Struct, frozen=True, kw_only=True, dict=True):
         return fixed if len(fixed) == len(self.headers) else None
 
 
-class AnswerPaths(Struct, frozen=True, kw_only=True):
-    """Where the parts of an answer are; None: not set. `call` and `amounts` are paths inside calls and usage."""
+NamedPaths = Mapping[str, JsonPath]
+"""The paths that are set, by the names of their settings."""
 
-    answer: JsonPath | None = None
-    messages: JsonPath | None = None
-    tool_calls: JsonPath | None = None
-    state: JsonPath | None = None
-    usage: JsonPath | None = None
-    agent: JsonPath | None = None
-    error: JsonPath | None = None
-    delta: JsonPath | None = None
-    call: Mapping[str, JsonPath] = field(default_factory=dict)
-    amounts: Mapping[str, JsonPath] = field(default_factory=dict)
+
+class AnswerPaths(Struct, frozen=True):
+    """Where the parts of an answer are. `call` and `amounts` are paths inside calls and usage."""
+
+    parts: NamedPaths
+    call: NamedPaths
+    amounts: NamedPaths
 
 
 class HttpPlan(Struct, frozen=True, kw_only=True):
@@ -365,14 +364,14 @@ class _Planner:
         return headers
 
     def _paths(self) -> AnswerPaths:
-        block = self._block
-        names = ("answer", "messages", "tool_calls", "state", "usage", "agent", "error", "delta")
-        paths: dict[str, Any] = {name: self._path(name, getattr(block, name)) for name in names}
-        call, amounts = self._paths_in("tool_call", block.tool_call), self._paths_in("usage_fields", block.usage_fields)
-        return AnswerPaths(**paths, call=call, amounts=amounts)
+        return AnswerPaths(
+            self._paths_in("", self._block, ANSWER_PARTS),
+            self._paths_in("tool_call.", self._block.tool_call, ToolCallPaths.__struct_fields__),
+            self._paths_in("usage_fields.", self._block.usage_fields, UsagePaths.__struct_fields__),
+        )
 
-    def _paths_in(self, field: str, block: ToolCallPaths | UsagePaths) -> dict[str, JsonPath]:
-        paths = {name: self._path(f"{field}.{name}", getattr(block, name)) for name in block.__struct_fields__}
+    def _paths_in(self, prefix: str, block: Struct, names: tuple[str, ...]) -> NamedPaths:
+        paths = {name: self._path(prefix + name, getattr(block, name)) for name in names}
         return {name: path for name, path in paths.items() if path is not None}
 
     def _path(self, field: str, text: str) -> JsonPath | None:

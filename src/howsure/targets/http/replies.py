@@ -15,7 +15,7 @@ from howsure.llm.retry import quote_body
 from howsure.llm.transport import HttpRequest
 from howsure.targets.answer_parts import UnreadableAnswer, list_names, quote_value
 from howsure.targets.bot_answers import BotAnswer, BotError, raise_bot_error, read_answer
-from howsure.targets.http.plan import AnswerPaths, HttpPlan, StreamFormat
+from howsure.targets.http.plan import AnswerPaths, HttpPlan, NamedPaths, StreamFormat
 from howsure.targets.http.templates import JsonPath, PathNotFound
 
 PHRASES = {status.value: status.phrase for status in HTTPStatus}
@@ -89,23 +89,20 @@ def _server_sent(text: str) -> Iterator[tuple[str, str]]:
             raise UnreadableAnswer(f"the stream is not made of server-sent events: {quote_value(line)}")
 
 
-def merge_events(events: Sequence[Any], paths: AnswerPaths) -> dict[str, Any]:
+def merge_events(events: Sequence[Any], paths: NamedPaths) -> dict[str, Any]:
     """One answer from all events: pieces are joined, lists are concatenated, of everything else the last counts."""
     for event in events:
-        raise_bot_error(_follow_or_none(paths.error, event))
+        raise_bot_error(_follow_or_none(paths.get("error"), event))
+    found = {name: values for name, path in paths.items() if (values := _all(events, path))}
     answer: dict[str, Any] = {}
-    if paths.delta is not None and (pieces := _all(events, paths.delta)):
-        answer["answer"] = "".join(_piece(piece, paths.delta) for piece in pieces)
-    if paths.answer is not None and (whole := _all(events, paths.answer)):
-        answer["answer"] = whole[-1]
-    for name, path in (("messages", paths.messages), ("tool_calls", paths.tool_calls)):
-        if path is not None and (lists := _all(events, path)):
-            answer[name] = [one for part in lists for one in (part if isinstance(part, list) else [part])]
-    for name, path in (("state", paths.state), ("usage", paths.usage), ("agent", paths.agent)):
-        if path is not None and (values := _all(events, path)):
-            answer[name] = values[-1]
+    if "delta" in found:
+        answer["answer"] = "".join(_piece(piece, paths["delta"]) for piece in found["delta"])
+    answer |= {name: found[name][-1] for name in ("answer", "state", "usage", "agent") if name in found}
+    for name in ("messages", "tool_calls"):
+        if name in found:
+            answer[name] = [one for part in found[name] for one in (part if isinstance(part, list) else [part])]
     if "answer" not in answer and "messages" not in answer:
-        named = (path for path in (paths.delta, paths.answer, paths.messages) if path is not None)
+        named = (paths[name] for name in ("delta", "answer", "messages") if name in paths)
         keys = list(dict.fromkeys(key for event in events if isinstance(event, dict) for key in event))
         raise UnreadableAnswer(
             f"the stream ended without an answer: {len(events)} events,"
@@ -154,7 +151,8 @@ class ResponseReader:
     def __init__(self, plan: HttpPlan) -> None:
         self._plan = plan
         self._secrets = plan.secrets
-        self._by_names = plan.settings.stream is StreamFormat.NONE and plan.paths == AnswerPaths()
+        has_paths = plan.paths.parts or plan.paths.call or plan.paths.amounts
+        self._by_names = plan.settings.stream is StreamFormat.NONE and not has_paths
 
     def read_answer(self, response: BotResponse) -> BotAnswer:
         """The answer; `TargetFailed` says why there is none."""
@@ -195,19 +193,19 @@ class ResponseReader:
         if self._by_names:
             return self._decode(response, body)
         if (stream := self._plan.settings.stream) is not StreamFormat.NONE:
-            values = merge_events(read_events(body, stream), self._plan.paths)
+            values = merge_events(read_events(body, stream), self._plan.paths.parts)
             if isinstance(values.get("answer"), str):
                 # A secret may come in pieces.
                 values["answer"] = self._secrets.clean_text(values["answer"])
             return _rename_parts(values, self._plan.paths)
         value = self._decode(response, body)
         paths = self._plan.paths
-        raise_bot_error(_follow_or_none(paths.error, value))
-        if paths.answer is None and paths.messages is None:
-            return (
-                _rename_parts({**value, **_values_by_paths(value, paths)}, paths) if isinstance(value, dict) else value
-            )
-        return _rename_parts(_values_by_paths(value, paths), paths)
+        raise_bot_error(_follow_or_none(paths.parts.get("error"), value))
+        if "answer" in paths.parts or "messages" in paths.parts:
+            return _rename_parts(_values_by_paths(value, paths.parts), paths)
+        if not isinstance(value, dict):
+            return value
+        return _rename_parts({**value, **_values_by_paths(value, paths.parts)}, paths)
 
     def _decode(self, response: BotResponse, body: bytes) -> Any:
         try:
@@ -220,12 +218,11 @@ class ResponseReader:
             raise UnreadableAnswer(f"expected JSON ({error}){hint}") from error
 
 
-def _values_by_paths(value: Any, paths: AnswerPaths) -> dict[str, Any]:
+def _values_by_paths(value: Any, paths: NamedPaths) -> dict[str, Any]:
     """The values at the paths that are set, under the names that bot_answers.py knows."""
     values: dict[str, Any] = {}
-    for name in ("answer", "messages", "tool_calls", "state", "usage", "agent"):
-        path: JsonPath | None = getattr(paths, name)
-        if path is not None:
+    for name, path in paths.items():
+        if name not in ("error", "delta"):
             part = path.find(value)
             values[name] = [one for one in part if one is not None] if path.several else part
     return values

@@ -17,19 +17,21 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from howsure.errors import TargetFailed
 from howsure.targets.answer_parts import describe_value, list_names
 
 PARTS = ("context", "documents", "choices")
 """What belongs to the user's words. A part that a template places itself is left out of the message."""
-CANDIDATE = "candidate"
-PLACEHOLDERS = ("message", "prompt", *PARTS, "session_id", "case_id", "history", "messages", "state", "turn", CANDIDATE)
+CANDIDATE, STATE = "candidate", "state"
+PLACEHOLDERS = ("message", "prompt", *PARTS, "session_id", "case_id", "history", "messages", STATE, "turn", CANDIDATE)
 """What a bot may be sent; `ConversationState.next_turn` gives them."""
 ADDRESS = "%/:?#[]@!$&'()*+,;="
 SIMPLE = ("session_id", "case_id", "turn", CANDIDATE)
 """The placeholders that fit into an address or a header."""
 
-# `${NAME}` is of the environment, `{{name}}` is the text `{name}`, `{name}` a placeholder. Other braces are themselves.
-_MARK = re.compile(r"\$\{(?P<variable>\w+)\}|\{\{(?P<literal>\w+)\}\}|\{(?P<name>[A-Za-z_]\w*)\}")
+# `${NAME}` is of the environment, `{{name}}` is the text `{name}`, `{name}` a placeholder, and `{state.key}` one value
+# of it. Other braces are themselves.
+_MARK = re.compile(r"\$\{(?P<variable>\w+)\}|\{\{(?P<literal>\w+)\}\}|\{(?P<name>[A-Za-z_]\w*(?:\.\w+)?)\}")
 
 
 class Slot(Struct, frozen=True):
@@ -44,7 +46,7 @@ class TextTemplate(Struct, frozen=True, dict=True):
     parts: tuple[str | Slot, ...]
 
     def fill(self, values: Mapping[str, Any]) -> Any:
-        return values[self._alone] if self._alone else self.render(values)
+        return placed_value(values, self._alone) if self._alone else self.render(values)
 
     @cached_property
     def _alone(self) -> str:
@@ -57,7 +59,9 @@ class TextTemplate(Struct, frozen=True, dict=True):
         return "".join(self._quoted({})) if all(isinstance(part, str) for part in self.parts) else None
 
     def render(self, values: Mapping[str, Any]) -> str:
-        return "".join(part if isinstance(part, str) else as_text(values[part.name]) for part in self.parts)
+        return "".join(
+            part if isinstance(part, str) else as_text(placed_value(values, part.name)) for part in self.parts
+        )
 
     def address(self, values: Mapping[str, Any]) -> str:
         """The text as an address: values are quoted, so that they cannot leave their place."""
@@ -65,7 +69,11 @@ class TextTemplate(Struct, frozen=True, dict=True):
 
     def _quoted(self, values: Mapping[str, Any]) -> Iterator[str]:
         for part in self.parts:
-            yield quote(part, safe=ADDRESS) if isinstance(part, str) else quote(as_text(values[part.name]), safe="")
+            yield (
+                quote(part, safe=ADDRESS)
+                if isinstance(part, str)
+                else quote(as_text(placed_value(values, part.name)), safe="")
+            )
 
 
 class TemplateCompiler:
@@ -107,16 +115,27 @@ class TemplateCompiler:
         if name := mark["variable"]:
             value = self._environ.get(name, "")
             if not value.strip():
-                self._problem(field, f"the environment variable {name} is not set; set it, or put it into .env")
+                self._problem(field, f"the environment variable {name} is not set")
                 return ""
             self.secrets.append(value)
             return value
-        if mark["name"] not in allowed:
+        whole, _, key = mark["name"].partition(".")
+        if whole not in allowed or (key and whole != STATE):
             known = ", ".join(f"{{{name}}}" for name in allowed)
             hint = f"write {{{{{mark['name']}}}}} for that text itself"
             self._problem(field, f"{{{mark['name']}}} is not known here; known: {known} ({hint})")
-        self.placed.add(mark["name"])
+        self.placed.add(whole)
         return Slot(mark["name"])
+
+
+def placed_value(values: Mapping[str, Any], name: str) -> Any:
+    """The value of a placeholder; of `state.key` one value of the state."""
+    whole, _, key = name.partition(".")
+    if not key:
+        return values[name]
+    if key not in values[whole]:
+        raise TargetFailed(f"{{{name}}}: the state has no {key!r}; it has: {', '.join(values[whole]) or 'nothing'}")
+    return values[whole][key]
 
 
 def fill_template(template: Any, values: Mapping[str, Any]) -> Any:
@@ -253,10 +272,6 @@ def _not_found_message(value: Any, steps: tuple[Step, ...], place: int, path: Js
 
 
 def _written(step: Step) -> str:
-    match step:
-        case Every():
-            return "[*]"
-        case int():
-            return f"[{step}]"
-        case str():
-            return f".{step}"
+    if isinstance(step, str):
+        return f".{step}"
+    return "[*]" if step is Every.ENTRY else f"[{step}]"

@@ -10,21 +10,22 @@ from howsure.judges.offline.words import root, singular
 from howsure.model.case import Fact
 from howsure.model.simulation import MistakeKind, UserMistake
 from howsure.users.checks.conversations import SimulatedConversation, UserTurn
-from howsure.users.checks.figures import (
+from howsure.users.checks.specifics import (
     EMAIL,
+    UnknownSpecific,
     counted_nouns,
     find_days,
     find_figures,
+    find_unknown_names,
+    find_unknown_specifics,
     is_derivable,
     is_known,
     letters_and_digits,
     numbers_in,
     same_day,
 )
-from howsure.users.checks.specifics import UnknownSpecific, find_unknown_names, find_unknown_specifics
-from howsure.users.phrases import listed_words, phrase, word_groups
 from howsure.users.speech import asks_for_fact, lacks, may_concern_fact, requests
-from howsure.users.words import all_roots, content_words, fold_case, share
+from howsure.users.words import all_roots, content_words, fold_case, listed_words, phrase, share, word_groups
 
 _YES = re.compile(r"\A\W*(?:yes|yeah|yep|ja|oui|si|sim|i do|i have|i am|it is|correct|true)\b")
 _NO = re.compile(r"\A\W*(?:no|nope|nein|non|nee|nao|none|never|i don't|i do not|i haven't|not)\b")

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from howsure.judges.offline.words import tokens
 from howsure.model.simulation import MistakeKind, UserMistake
 from howsure.users.checks.conversations import SimulatedConversation, UserTurn
-from howsure.users.phrases import phrase
 from howsure.users.speech import alike, is_done, said_words, sentences
-from howsure.users.words import fold_case, language_of
+from howsure.users.words import fold_case, language_of, phrase
 
 _QUOTED = re.compile(r"[\"“„«][^\"”“»]*[\"”“»]")
 _JSON = re.compile(r"\A\s*(?:```\w*\s*)?[{\[]\s*[\"{\[]|\"(?:message|ending|reason|content|role)\"\s*:|```")

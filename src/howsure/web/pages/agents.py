@@ -18,19 +18,20 @@ from starlette.responses import Response
 
 from howsure.errors import InputError, NotFound
 from howsure.model.access_scope import AccessScope
-from howsure.model.document import Document, DocumentKind
+from howsure.model.document import DocumentKind
 from howsure.model.run_history import History, HistoryLine
 from howsure.model.summary import Summary
-from howsure.reports.figures import format_percent, iso_utc, pluralize
+from howsure.reports.figures import format_percent, pluralize, short_time
+from howsure.reports.headlines import grader_name, page_words
 from howsure.reports.history_report import history_sentence
-from howsure.reports.safe_text import make_inert, one_line
+from howsure.reports.safe_text import make_inert, one_line, short_case_id
 from howsure.services.host.documents import published_document
 from howsure.store.browse import AgentPreview
 from howsure.store.documents import DocumentQuery
 from howsure.store.store import Store
 from howsure.web.pages.runs import RunLine, run_line
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, cache_of, caller_of, host_of, run_states_key, run_views_of
+from howsure.web.routes import PageRoute, cache_of, caller_of, host_of, number_in_query, run_states_key, run_views_of
 
 LIMIT = 12
 MAX_DESCRIPTIONS = 500
@@ -56,28 +57,14 @@ class AgentsPage(Struct, frozen=True, kw_only=True):
     further: str
 
 
-def agents_page(
-    previews: Sequence[AgentPreview], described: Sequence[Document], newest: dict[str, Summary], further: str = ""
-) -> AgentsPage:
-    names = {document.id: document.name for document in described}
-    tried = [_line(one.id, names.get(one.id, ""), one, newest.get(one.id)) for one in previews]
-    seen = {preview.id for preview in previews}
-    untried = [_line(each.id, each.name) for each in described if each.id not in seen]
-    lines = (*tried, *untried) if not further else tuple(tried)
-    answer = f"{pluralize(len(lines), 'agent')}{' and more' if further else ''}."
-    if not lines:
-        answer = "No agent yet: a run that names one (--agent FILE) brings it here."
-    return AgentsPage(answer=answer, lines=lines, further=further)
-
-
 def _line(id: str, name: str, preview: AgentPreview | None = None, newest: Summary | None = None) -> AgentLine:
     line = run_line(newest, {}) if newest else None
     return AgentLine(
         id=id,
-        name=name or (line.agent if line else "") or id,
+        name=name or short_case_id((line.agent if line else "") or id),
         address=f"/agent?{urlencode({'id': id})}",
         runs=preview.runs if preview else 0,
-        latest=(iso_utc(preview.latest) or "")[:16].replace("T", " ") if preview else "",
+        latest=short_time(preview.latest) if preview else "",
         newest=line,
     )
 
@@ -85,7 +72,7 @@ def _line(id: str, name: str, preview: AgentPreview | None = None, newest: Summa
 async def show(request: Request) -> Response:
     within, store, run_views = caller_of(request).within, host_of(request).store, run_views_of(request)
     previews = await store.browse.agent_previews(within)
-    start = int(request.query_params.get("from", "0")) if request.query_params.get("from", "").isdecimal() else 0
+    start = number_in_query(request, "from")
     shown = previews[start : start + LIMIT]
     described = await store.documents.several(DocumentKind.AGENT, DocumentQuery(limit=MAX_DESCRIPTIONS), within)
     summaries = await run_views.brief_summaries(
@@ -93,7 +80,15 @@ async def show(request: Request) -> Response:
     )
     newest = {summary.run.pins.agent_key: summary for summary in summaries}
     further = f"/agents?from={start + LIMIT}" if len(previews) > start + LIMIT else ""
-    return respond(request, "agents.html", agents_page(shown, described, newest, further))
+    names = {document.id: document.name for document in described}
+    lines = [_line(one.id, names.get(one.id, ""), one, newest.get(one.id)) for one in shown]
+    if not further:
+        seen = {preview.id for preview in shown}
+        lines += [_line(each.id, each.name) for each in described if each.id not in seen]
+    answer = f"{pluralize(len(lines), 'agent')}{' and more' if further else ''}."
+    if not lines:
+        answer = "No agent yet: a run that names one brings it here."
+    return respond(request, "agents.html", AgentsPage(answer=answer, lines=tuple(lines), further=further))
 
 
 class TrendPoint(Struct, frozen=True, kw_only=True):
@@ -135,24 +130,6 @@ class AgentPage(Struct, frozen=True, kw_only=True):
     context: AgentDescription | None
 
 
-def agent_page(
-    agent_id: str, lines: Sequence[RunLine], history: History | None, refused: str, context: AgentDescription | None
-) -> AgentPage:
-    name = (context.name if context else "") or agent_id
-    return AgentPage(
-        id=agent_id,
-        name=name,
-        answer=history_sentence(replace(history, whose=name)) if history else "There is no trend to show.",
-        refused=refused,
-        trends=tuple(rate_trend(history, curve) for curve in history.lines[:CURVES]) if history else (),
-        unlike=tuple((f"{run.at:%Y-%m-%d %H:%M}", "; ".join(run.unlike)) for run in history.runs if run.unlike)
-        if history
-        else (),
-        lines=tuple(lines),
-        context=context,
-    )
-
-
 def rate_trend(history: History, curve: HistoryLine) -> RateTrend:
     number = len(curve.points)
     points = []
@@ -177,7 +154,7 @@ def rate_trend(history: History, curve: HistoryLine) -> RateTrend:
         (round(100 * each.index / number, 2), f"{format_percent(each.before)} → {format_percent(each.after)}")
         for each in curve.turnings
     )
-    return RateTrend(name=curve.name, stops=tuple(points), turnings=turnings)
+    return RateTrend(name=grader_name(curve.name), stops=tuple(points), turnings=turnings)
 
 
 def describe_agent(shape: dict[str, Any], source: str) -> AgentDescription:
@@ -218,8 +195,19 @@ async def show_agent(request: Request) -> Response:
     key = ("history", agent_id, candidate, every, caller.within, run_states_key(runs))
     load_history = partial(_history, store, agent_id, candidate, caller.within, every=every)
     history, refused = await cache_of(request)(key, load_history)
-    lines = [run_line(summary, names) for summary in summaries]
-    return respond(request, "agent.html", agent_page(agent_id, lines, history, refused, context))
+    name = (context.name if context else "") or short_case_id(agent_id)
+    unlike = [run for run in history.runs if run.unlike] if history else []
+    page = AgentPage(
+        id=agent_id,
+        name=name,
+        answer=history_sentence(replace(history, whose=name)) if history else "There is no trend to show.",
+        refused=refused,
+        trends=tuple(rate_trend(history, curve) for curve in history.lines[:CURVES]) if history else (),
+        unlike=tuple((f"{run.at:%Y-%m-%d %H:%M}", "; ".join(run.unlike)) for run in unlike),
+        lines=tuple(run_line(summary, names) for summary in summaries),
+        context=context,
+    )
+    return respond(request, "agent.html", page)
 
 
 async def _history(
@@ -234,7 +222,7 @@ async def _history(
         )
         return await trend.stored_history(store, query, within), ""
     except InputError as refused:
-        return None, str(refused)
+        return None, page_words(str(refused))
 
 
 def _pinned_description(runs: Sequence[Any]) -> AgentDescription | None:

@@ -13,6 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from howsure.model.label import HumanLabel, Opinion
 from howsure.model.run import Run
 from howsure.reports.figures import NOTHING, Rate, pluralize
+from howsure.reports.headlines import grader_name
+from howsure.reports.run_facts import without_folders
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.host.agreement import (
     Agreement,
@@ -21,7 +23,6 @@ from howsure.services.host.agreement import (
     annotator_agreement,
     confusion_cells,
 )
-from howsure.services.host.keys import Caller
 from howsure.services.host.labels import (
     GradeKey,
     LabelledGrade,
@@ -31,13 +32,11 @@ from howsure.services.host.labels import (
     label_comparisons,
     write_label_lines,
 )
+from howsure.services.host.roles import Permission
 from howsure.services.judge.labels import GradeWithLabels
-from howsure.store.keys import KeyScope
-from howsure.store.pages import is_number
-from howsure.store.store import Store
-from howsure.web.pages.label import MIN_ANSWERS, WORDS
+from howsure.web.pages.label import MIN_ANSWERS, WORDS, grade_title
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, caller_of, host_of
+from howsure.web.routes import PageRoute, caller_of, host_of, number_in_query, requested_run
 
 MAX_LABELS = 200
 """The figures use at most this many labels, the newest ones; the page says so."""
@@ -87,34 +86,6 @@ class AgreementPage(Struct, frozen=True, kw_only=True):
     left_out: int
 
 
-async def agreement_page(store: Store, run: Run, start: int, caller: Caller) -> AgreementPage:
-    labels = await store.labels.newest(run.id, MAX_LABELS, caller.within)
-    grades = await grades_for_labels(store, run, labels)
-    people = await store.labels.counts([run.id], caller.within)
-    # The bootstrap takes some tens of milliseconds: in a thread.
-    measures, among = await asyncio.to_thread(agreement_figures, label_comparisons(labels, grades))
-    disagreements = find_disagreements(labels, grades)
-    shown = disagreements[start : start + PAGE_SIZE]
-    return AgreementPage(
-        answer=_answer(labels, measures, len(disagreements)),
-        left_out=sum(each.number for each in people) - len(labels),
-        run_id=run.id,
-        run_name=run.name or run.id[:8],
-        judge=run.pins.request.judge or "nobody",
-        people=tuple((make_inert(each.labeler), each.number) for each in people),
-        other_opinions=sum(label.opinion.passed is None for label in labels),
-        measures=measures,
-        among=among,
-        disagreements=tuple(_disagreement(run, own, grade) for own, grade in shown),
-        first=start + 1 if shown else 0,
-        unlike=len(disagreements),
-        further=f"/label/{run.id}/agreement?start={start + PAGE_SIZE}"
-        if start + PAGE_SIZE < len(disagreements)
-        else "",
-        may_write=caller.may(KeyScope.WRITE),
-    )
-
-
 def _answer(labels: Sequence[HumanLabel], measures: Sequence[GraderAgreement], disagreements: int) -> str:
     if not labels:
         return "Nobody has labelled this run yet."
@@ -144,8 +115,8 @@ def find_disagreements(
 def _disagreement(run: Run, labels: Sequence[HumanLabel], labelled: LabelledGrade) -> Disagreement:
     grade = labelled.grade
     return Disagreement(
-        text=one_line(grade.part.text if grade.part else grade.name, 300),
-        grader=make_inert(grade.name),
+        text=one_line(grade_title(grade), 300),
+        grader=make_inert(grader_name(grade.name)),
         case_id=make_inert(labelled.case_id),
         address=f"/runs/{run.id}/cases/{labelled.position}",
         people=tuple((make_inert(each.labeler), WORDS[each.opinion], one_line(each.why, 300)) for each in labels),
@@ -161,7 +132,7 @@ def agreement_figures(grades: Sequence[GradeWithLabels]) -> tuple[tuple[GraderAg
     for cell in cells:
         graders.setdefault(cell.grader, []).append(cell)
     groups = [("all together", cells)] if len(graders) != 1 else []
-    groups += [(make_inert(name), own) for name, own in graders.items()]
+    groups += [(make_inert(grader_name(name)), own) for name, own in graders.items()]
     people = annotator_agreement(grades)
     among = ""
     if people:
@@ -195,16 +166,38 @@ def _grader_agreement(name: str, measured: Agreement) -> GraderAgreement:
 
 
 async def _run_and_labels(request: Request) -> tuple[Run, list[HumanLabel]]:
-    scope, store = caller_of(request).within, host_of(request).store
-    run = await store.run(request.path_params["run_id"], scope)
-    return run, await store.labels.of_run(run.id, scope)
+    run = await requested_run(request)
+    return run, await host_of(request).store.labels.of_run(run.id, caller_of(request).within)
 
 
 async def show(request: Request) -> Response:
-    caller, store = caller_of(request), host_of(request).store
-    run = await store.run(request.path_params["run_id"], caller.within)
-    start = request.query_params.get("start", "")
-    page = await agreement_page(store, run, int(start) if is_number(start) else 0, caller)
+    caller, store, run = caller_of(request), host_of(request).store, await requested_run(request)
+    start = number_in_query(request, "start")
+    labels = await store.labels.newest(run.id, MAX_LABELS, caller.within)
+    grades = await grades_for_labels(store, run, labels)
+    people = await store.labels.counts([run.id], caller.within)
+    # The bootstrap takes some tens of milliseconds: in a thread.
+    measures, among = await asyncio.to_thread(agreement_figures, label_comparisons(labels, grades))
+    disagreements = find_disagreements(labels, grades)
+    shown = disagreements[start : start + PAGE_SIZE]
+    page = AgreementPage(
+        answer=_answer(labels, measures, len(disagreements)),
+        left_out=sum(each.number for each in people) - len(labels),
+        run_id=run.id,
+        run_name=run.name or run.id[:8],
+        judge=without_folders(run.pins.request.judge) or "nobody",
+        people=tuple((make_inert(each.labeler), each.number) for each in people),
+        other_opinions=sum(label.opinion.passed is None for label in labels),
+        measures=measures,
+        among=among,
+        disagreements=tuple(_disagreement(run, own, grade) for own, grade in shown),
+        first=start + 1 if shown else 0,
+        unlike=len(disagreements),
+        further=f"/label/{run.id}/agreement?start={start + PAGE_SIZE}"
+        if start + PAGE_SIZE < len(disagreements)
+        else "",
+        may_write=caller.may(Permission.EDIT),
+    )
     return respond(request, "agreement.html", page)
 
 
@@ -224,6 +217,6 @@ async def calibrate(request: Request) -> Response:
 
 ROUTES = [
     PageRoute("/label/{run_id}/agreement", show),
-    PageRoute("/label/{run_id}/labels.jsonl", download_labels),
-    PageRoute("/label/{run_id}/calibrate", calibrate, KeyScope.WRITE, "POST"),
+    PageRoute("/label/{run_id}/labels.jsonl", download_labels, Permission.EXPORT),
+    PageRoute("/label/{run_id}/calibrate", calibrate, Permission.EDIT, "POST"),
 ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -18,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 
 from howsure.errors import NotFound
+from howsure.judges.attachment_paths import find_document
 from howsure.judges.documents import media_type
 from howsure.model.access_scope import AccessScope
 from howsure.model.case import Attachment, SingleTurn
@@ -25,33 +25,28 @@ from howsure.model.label import HumanLabel
 from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.reports.case_facts import DOCUMENT
+from howsure.reports.headlines import grader_name, headline, note_words
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.files import native_path
 from howsure.services.host.document_files import is_reference
 from howsure.store.browse import OtherRunResult
 from howsure.store.pages import is_number
 from howsure.store.store import Store
-from howsure.web.conversations import (
-    Quote,
-    QuoteNumbers,
-    StateChange,
-    TurnView,
-    Waterfall,
-    conversation_texts,
-    fit_case_block,
-    missing_calls,
-    state_changes,
-    turn_views,
-    waterfall,
+from howsure.web import conversations
+from howsure.web.pages.label import WORDS, rule_conditions
+from howsure.web.pages.run_cases import (
+    LIMIT,
+    CaseFilter,
+    case_address,
+    page_address,
+    read_case_filter,
+    row_anchor,
 )
-from howsure.web.pages.label import WORDS
-from howsure.web.pages.run_cases import CaseFilter, case_address, read_case_filter
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, caller_of, host_of
+from howsure.web.routes import PageRoute, caller_of, host_of, requested_run
 
 Conditions = Mapping[str, tuple[tuple[str, str], ...]]
 Opinions = Mapping[str, Sequence[tuple[str, str, str]]]
-NO_OPINIONS: Opinions = MappingProxyType({})
 REPEATS = 20
 MAX_ANSWER = 3000
 SAMPLE_BYTES = 8192
@@ -70,24 +65,25 @@ class GradeView(Struct, frozen=True, kw_only=True):
     name: str
     mark: str
     status: str
-    value: str
+    value: str = ""
     needed: str
-    severity: str
+    severity: str = ""
     reason: str
     judge: str
     conditions: tuple[tuple[str, str], ...]
-    quotes: tuple[Quote, ...]
+    quotes: tuple[conversations.Quote, ...]
     people: tuple[tuple[str, str, str], ...] = ()
     details: str = ""
+    decides: bool = True
     parts: tuple[GradeView, ...] = ()
 
 
 def opinions_by_grade(result: Result, labels: Sequence[HumanLabel]) -> Opinions:
     """The labels of people (who, opinion, reason), by the text of the grade they are about."""
-    texts = {
-        (grade.name, grade.part.id if grade.part else ""): make_inert(grade.part.text if grade.part else grade.name)
-        for grade in result.grades
-    }
+    texts = {}
+    for grade in result.grades:
+        name, part_id = (grade.part.text, grade.part.id) if grade.part else (grader_name(grade.name), "")
+        texts[grade.name, part_id] = make_inert(name)
     opinions: dict[str, list[tuple[str, str, str]]] = {}
     for label in labels:
         text = texts.get((label.grader, label.part_id))
@@ -97,36 +93,18 @@ def opinions_by_grade(result: Result, labels: Sequence[HumanLabel]) -> Opinions:
     return opinions
 
 
-def rule_conditions(run: Run) -> Conditions:
-    """The pass and fail conditions of each rule, by its name."""
-    rules = run.pins.rubric.rules if run.pins.rubric else ()
-    return {
-        make_inert(rule.name): (
-            *(("pass if", make_inert(text)) for text in rule.pass_conditions),
-            *(("fail if", make_inert(text)) for text in rule.fail_conditions),
-        )
-        for rule in rules
-    }
-
-
 def grade_view(
-    shown: Mapping[str, Any], name: str, conditions: Conditions, quotes: QuoteNumbers, opinions: Opinions = NO_OPINIONS
+    shown: Mapping[str, Any], name: str, conditions: Conditions, quotes: conversations.QuoteNumbers, opinions: Opinions
 ) -> GradeView:
-    return GradeView(
-        name=name,
-        mark=shown["mark"],
-        status=shown["status"],
-        value=shown.get("value", ""),
-        needed=shown["needed"],
-        severity=shown.get("severity", ""),
-        reason=shown["reason"],
-        judge=shown["judge"],
-        conditions=conditions.get(name, ()),
-        quotes=tuple(quotes.quote(text) for text in shown["evidence"]),
-        people=tuple(opinions.get(name, ())),
-        details=shown.get("details", ""),
-        parts=tuple(grade_view(part, part["text"], conditions, quotes, opinions) for part in shown.get("parts", ())),
-    )
+    """A grade of the block, or one of its parts, with what the page adds to it."""
+    added = {
+        "name": name,
+        "conditions": conditions.get(name, ()),
+        "quotes": tuple(quotes.quote(text) for text in shown["evidence"]),
+        "people": tuple(opinions.get(name, ())),
+        "parts": tuple(grade_view(each, each["text"], conditions, quotes, opinions) for each in shown.get("parts", ())),
+    }
+    return GradeView(**{key: value for key, value in shown.items() if key in GradeView.__struct_fields__} | added)
 
 
 class OtherAttempt(Struct, frozen=True, kw_only=True):
@@ -156,9 +134,9 @@ class CasePage(Struct, frozen=True, kw_only=True):
     verdict: str
     answer: str
     fault: str
-    turns: tuple[TurnView, ...]
+    turns: tuple[conversations.TurnView, ...]
     ghosts: tuple[str, ...]
-    changes: tuple[StateChange, ...]
+    changes: tuple[conversations.StateChange, ...]
     is_silent: bool
     grades: tuple[GradeView, ...]
     expected: tuple[tuple[str, str], ...]
@@ -168,8 +146,8 @@ class CasePage(Struct, frozen=True, kw_only=True):
     state: str
     failures: tuple[tuple[str, str], ...]
     tags: tuple[str, ...]
-    seconds: str
-    spans: Waterfall | None
+    measured: str
+    spans: conversations.Waterfall | None
     repeats: tuple[OtherAttempt, ...]
     others: tuple[OtherRunCase, ...]
     place: str
@@ -181,7 +159,8 @@ class CasePage(Struct, frozen=True, kw_only=True):
 
 
 async def case_page(store: Store, run: Run, result: Result, chosen: CaseFilter, scope: AccessScope) -> CasePage:
-    neighbors = await store.browse.neighbors(run.id, chosen.result_filter(run.counts.failed), result.position)
+    filter = chosen.result_filter(run.counts.failed)
+    neighbors = await store.browse.neighbors(run.id, filter, result.position, LIMIT)
     attempts = await store.results(run.id, limit=REPEATS, case_id=result.case.id)
     others = await store.browse.other_results(run, result.case.id, scope)
     labels = await store.labels.of_run(run.id, scope, [result.position])
@@ -189,13 +168,14 @@ async def case_page(store: Store, run: Run, result: Result, chosen: CaseFilter, 
         "" if position is None else case_address(run.id, position, chosen)
         for position in (neighbors.previous, neighbors.following)
     )
-    shown = fit_case_block(result)
-    conditions, quotes = rule_conditions(run), QuoteNumbers(conversation_texts(shown))
+    shown = conversations.fit_case_block(result)
+    quotes = conversations.QuoteNumbers(conversations.conversation_texts(shown))
+    rules = run.pins.rubric.rules if run.pins.rubric else ()
+    conditions = {make_inert(rule.name): rule_conditions(rule) for rule in rules}
     # The grades come first: they number the quotes.
     opinions = opinions_by_grade(result, labels)
     grades = tuple(grade_view(each, each["name"], conditions, quotes, opinions) for each in shown["grades"])
-    query = chosen.query()
-    why = one_line("; ".join(result.reasons), 300)
+    why = headline(result, 300)
     return CasePage(
         run_id=run.id,
         run_name=run.name or run.id[:8],
@@ -204,10 +184,10 @@ async def case_page(store: Store, run: Run, result: Result, chosen: CaseFilter, 
         name=one_line(result.case.name),
         verdict=result.verdict.value,
         answer=f"{result.verdict.value.capitalize()}{f': {why}' if why else '.'}",
-        fault=f"{result.fault.party.words}: {one_line(result.fault.reason, 300)}" if result.fault else "",
-        turns=turn_views(shown, quotes),
-        ghosts=missing_calls(result),
-        changes=state_changes(result),
+        fault=f"{result.fault.party.words}: {one_line(note_words(result.fault.reason), 300)}" if result.fault else "",
+        turns=conversations.turn_views(shown, quotes, raw=bool(chosen.raw)),
+        ghosts=conversations.missing_calls(result),
+        changes=conversations.state_changes(result),
         is_silent=shown["silent"],
         grades=grades,
         expected=tuple((each["title"], each["text"]) for each in shown["expected"]),
@@ -220,14 +200,14 @@ async def case_page(store: Store, run: Run, result: Result, chosen: CaseFilter, 
         state=shown["state"],
         failures=tuple((each["kind"], each["message"]) for each in shown["failures"]),
         tags=tuple(shown["tags"]),
-        seconds=shown["seconds"],
-        spans=waterfall(result.transcript),
+        measured=shown["measured"],
+        spans=conversations.waterfall(result.transcript),
         repeats=tuple(_other_attempt(run, each, result, chosen) for each in attempts if len(attempts) > 1),
         others=tuple(_other_run(run, each, result) for each in others),
         place="" if neighbors.place is None else f"{neighbors.place:,} of {neighbors.matching:,}",
         previous=previous,
         following=following,
-        up=f"/runs/{run.id}{f'?{query}' if query else ''}#cases",
+        up=f"{page_address(run.id, chosen, neighbors.page)}#{row_anchor(result)}",
         raw=f"/runs/{run.id}/cases/{result.position}/raw",
         files=f"/runs/{run.id}/cases/{result.position}/attachments",
     )
@@ -239,7 +219,7 @@ def _other_attempt(run: Run, result: Result, this: Result, chosen: CaseFilter) -
         verdict=result.verdict.value,
         address=case_address(run.id, result.position, chosen),
         answer=make_inert(result.transcript.answer)[:MAX_ANSWER] if result.transcript else "",
-        why=one_line("; ".join(result.reasons), 200),
+        why=headline(result, 200),
         is_this=result.position == this.position,
     )
 
@@ -255,38 +235,35 @@ def _other_run(run: Run, other: OtherRunResult, result: Result) -> OtherRunCase:
     )
 
 
+async def requested_result(request: Request) -> tuple[Run, Result]:
+    """The run and the result that the address names."""
+    run, position = await requested_run(request), request.path_params["position"]
+    known = position.isascii() and position.isdecimal() and len(position) < 12
+    results = await host_of(request).store.browse.results_at(run.id, [int(position)]) if known else []
+    if not results:
+        raise NotFound(f"run {run.id} has no result at position {position}")
+    return run, results[0]
+
+
 async def show(request: Request) -> Response:
-    caller, store = caller_of(request), host_of(request).store
-    run = await store.run(request.path_params["run_id"], caller.within)
-    result = await result_at(store, run, request.path_params["position"])
-    page = await case_page(store, run, result, read_case_filter(request.query_params), caller.within)
-    return respond(request, "case.html", page)
+    run, result = await requested_result(request)
+    chosen, within = read_case_filter(request.query_params), caller_of(request).within
+    return respond(request, "case.html", await case_page(host_of(request).store, run, result, chosen, within))
 
 
 async def raw(request: Request) -> Response:
     """The stored result as JSON."""
-    store = host_of(request).store
-    run = await store.run(request.path_params["run_id"], caller_of(request).within)
-    result = await result_at(store, run, request.path_params["position"])
+    _, result = await requested_result(request)
     return Response(msgspec.json.encode(result), media_type="application/json")
 
 
 async def by_id(request: Request) -> Response:
     """Redirect to the first result of the case with this id."""
-    store, query = host_of(request).store, request.query_params
-    run = await store.run(request.path_params["run_id"], caller_of(request).within)
+    store, query, run = host_of(request).store, request.query_params, await requested_run(request)
     results = await store.results(run.id, limit=1, case_id=query.get("id", ""), candidate=query.get("candidate"))
     if not results:
         raise NotFound(f"run {run.id} has no case {query.get('id', '')!r}")
     return RedirectResponse(case_address(run.id, results[0].position, CaseFilter()), 303)
-
-
-async def result_at(store: Store, run: Run, position: str) -> Result:
-    known = position.isascii() and position.isdecimal() and len(position) < 12
-    results = await store.browse.results_at(run.id, [int(position)]) if known else []
-    if not results:
-        raise NotFound(f"run {run.id} has no result at position {position}")
-    return results[0]
 
 
 class AttachmentFile(Struct, frozen=True):
@@ -308,12 +285,11 @@ def folders_of(run: Run) -> list[Path]:
 
 
 def find_attachment(folders: Sequence[Path], named: str) -> AttachmentFile | None:
-    """The file of this name in one of the folders; None where there is none, or where the name leads out of the
-    folder."""
+    """The file of this name in one of the folders; None where there is none, or where nobody may be shown it."""
     for folder in folders:
         try:
-            path = (folder / named).resolve()
-            if path.is_relative_to(folder.resolve()) and path.is_file():
+            path = find_document(named, folder)
+            if isinstance(path, Path):
                 picture = media_type(path)
                 if picture:
                     return AttachmentFile(path, picture, True)
@@ -337,9 +313,8 @@ def _is_text(path: Path) -> bool:
 
 
 async def show_attachment(request: Request) -> Response:
-    store, number = host_of(request).store, request.path_params["number"]
-    run = await store.run(request.path_params["run_id"], caller_of(request).within)
-    named = attachments_of(await result_at(store, run, request.path_params["position"]))
+    run, result = await requested_result(request)
+    number, named = request.path_params["number"], attachments_of(result)
     if not is_number(number) or not 1 <= int(number) <= len(named):
         raise NotFound(f"this case has no attachment {number}")
     file = await asyncio.to_thread(find_attachment, folders_of(run), named[int(number) - 1].path)

@@ -16,7 +16,7 @@ from howsure.reports.figures import pluralize
 from howsure.reports.run_facts import spending_text
 from howsure.store.results import CostTotals
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, caller_of, host_of
+from howsure.web.routes import PageRoute, host_of, requested_run
 
 BINS = 24
 
@@ -140,9 +140,9 @@ def _answer(run: Run, charts: Sequence[Histogram], answers: int) -> str:
 
 
 async def show(request: Request) -> Response:
-    store = host_of(request).store
-    run = await store.run(request.path_params["run_id"], caller_of(request).within)
-    return respond(request, "charts.html", charts_page(run, await store.costs(run.id, sample_positions(run))))
+    run = await requested_run(request)
+    costs = await host_of(request).store.costs(run.id, sample_positions(run))
+    return respond(request, "charts.html", charts_page(run, costs))
 
 
 ROUTES = [PageRoute("/runs/{run_id}/charts", show)]

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from importlib import import_module
 from itertools import zip_longest
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
+from markupsafe import Markup, escape
 from msgspec import Struct
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -24,11 +24,12 @@ from howsure.model.comparison import Comparison, DifferenceKind, PairComparison
 from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.reports.comparisons import difference_title
-from howsure.reports.html.matrix import UUID
+from howsure.reports.headlines import headline, page_words
+from howsure.reports.markdown import Tree, flat_text, tree_html
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.store.store import Store
-from howsure.web.conversations import fit_case_block
-from howsure.web.pages.run_cases import CaseFilter, case_address
+from howsure.web.conversations import MarkdownWriter, fit_case_block
+from howsure.web.pages.run_cases import CaseFilter, case_address, case_name, case_names
 from howsure.web.responses import respond
 from howsure.web.routes import PageRoute, cache_of, caller_of, host_of, run_states_key
 
@@ -38,8 +39,10 @@ MAX_WORDS = 1500
 """Longer texts are marked as a whole."""
 MAX_TURNS = 400
 """How many turns of each side are shown."""
-MAX_NAMES = 30
-NAMELESS: Mapping[str, str] = MappingProxyType({})
+MAX_FLIPS = 80
+"""Changed cases that are listed of each kind, over all pairs: a page stays under 300 KB."""
+MAX_SIDE = 30_000
+"""Bytes of each side: what fits twice on a page."""
 
 
 class ComparedRun(Struct, frozen=True):
@@ -51,9 +54,11 @@ class ComparedRun(Struct, frozen=True):
 
 
 class PairView(Struct, frozen=True, kw_only=True):
-    """Two compared runs. `told` is the comparison as in the reports; `slices` are the titles of differences that
-    concern some of the cases."""
+    """Two compared runs, by their letters. `told` is the comparison as in the reports; `slices` are the titles of
+    differences that concern some of the cases."""
 
+    first_letter: str
+    second_letter: str
     told: Any
     n: int
     unchanged: int
@@ -75,16 +80,19 @@ def compare_page(
     comparison: Comparison | None,
     told: Sequence[Any],
     refused: str,
-    names: Mapping[str, str] = NAMELESS,
+    names: Mapping[str, str] | None = None,
 ) -> ComparePage:
     pairs = comparison.pairs if comparison else ()
+    letters = {run.id: chr(65 + place) for place, run in enumerate(runs)}
     return ComparePage(
-        sides=tuple(ComparedRun(chr(65 + place), run.id, run.name or run.id[:8]) for place, run in enumerate(runs)),
+        sides=tuple(ComparedRun(letters[run.id], run.id, run.name or run.id[:8]) for run in runs),
         answer=told[0].sentence if told else "These runs cannot be compared.",
         refused=refused,
         pairs=tuple(
             PairView(
-                told=_linked(shown, pair, names),
+                first_letter=letters[pair.first.run_id],
+                second_letter=letters[pair.second.run_id],
+                told=_linked(shown, pair, names or {}, MAX_FLIPS // len(pairs)),
                 n=pair.verdict.n,
                 unchanged=pair.verdict.same,
                 likely=shown.apart[0].likely if shown.apart else "",
@@ -99,36 +107,30 @@ def compare_page(
     )
 
 
-def _linked(shown: Any, pair: PairComparison, names: Mapping[str, str]) -> Any:
-    """The comparison with a link for each changed case, and its name in place of a UUID."""
+def _linked(shown: Any, pair: PairComparison, names: Mapping[str, str], most: int) -> Any:
+    """The comparison with a link for each changed case, and its name in place of a UUID; `most` cases a list."""
     candidate = [("candidate", pair.second.candidate)] if pair.second.candidate else []
 
     def linked(case: Any) -> Any:
         query = [("run", pair.first.run_id), ("run", pair.second.run_id), ("case", case.id), *candidate]
         return replace(case, link=f"/compare/case?{urlencode(query)}", id=names.get(case.id, case.id))
 
-    return replace(shown, worse=[*map(linked, shown.worse)], better=[*map(linked, shown.better)])
+    return replace(shown, worse=[*map(linked, shown.worse[:most])], better=[*map(linked, shown.better[:most])])
 
 
 async def chosen_runs(request: Request, store: Store, within: AccessScope, most: int) -> list[Run]:
     """The runs that an address names, oldest first; NotFound for a run that the caller may not see."""
     named = [value for name, value in request.query_params.multi_items() if name == "run" and value]
-    if not 2 <= len(dict.fromkeys(named)) <= most:
+    ids = list(dict.fromkeys(named))
+    if not 2 <= len(ids) <= most:
         raise InputError(
             f"choose two runs to compare{f', or up to {most}' if most > 2 else ''}, not {len(named)}: "
             "tick them in the list of runs"
         )
-    return sorted(
-        [await store.run(each, within) for each in dict.fromkeys(named)], key=lambda run: (run.created_at, run.id)
-    )
-
-
-async def case_names(store: Store, comparison: Comparison) -> dict[str, str]:
-    """The names of the first cases whose id is a UUID."""
-    flips = [(pair.first.run_id, flip.case_id) for pair in comparison.pairs for flip in pair.flips]
-    nameless = dict.fromkeys((run_id, case) for run_id, case in flips if UUID.fullmatch(case))
-    pages = [await store.results(run_id, limit=1, case_id=case) for run_id, case in list(nameless)[:MAX_NAMES]]
-    return {each.case.id: each.case.name for results in pages for each in results if each.case.name}
+    newest_first = await store.runs(ids=ids, within=within)
+    if missing := set(ids) - {run.id for run in newest_first}:
+        raise NotFound(f"there is no run {missing.pop()}")
+    return newest_first[::-1]
 
 
 async def show(request: Request) -> Response:
@@ -141,9 +143,10 @@ async def show(request: Request) -> Response:
         compare_request = compare.CompareRequest(runs=tuple(run.id for run in runs))
         key = ("compared", run_states_key(runs))
         comparison = await cache_of(request)(key, lambda: compare.compare_stored(store, compare_request))
-        names = await cache_of(request)(("names", *key), lambda: case_names(store, comparison))
+        flips = [(pair.first.run_id, flip.case_id) for pair in comparison.pairs for flip in pair.flips]
+        names = await cache_of(request)(("names", *key), lambda: case_names(store, flips))
     except PlanRefused as refused:
-        return respond(request, "compare.html", compare_page(runs, None, (), str(refused)))
+        return respond(request, "compare.html", compare_page(runs, None, (), page_words(str(refused))))
     page = compare_page(runs, comparison, report.baseline_comparisons(comparison), "", names)
     return respond(request, "compare.html", page)
 
@@ -154,6 +157,11 @@ class ComparedTurn(Struct, frozen=True):
     role: str
     text: str
     calls: tuple[str, ...] = ()
+    tree: Tree | None = None
+
+    @property
+    def words(self) -> str:
+        return self.text if self.tree is None else flat_text(self.tree)
 
     @property
     def key(self) -> tuple[str, str, tuple[str, ...]]:
@@ -171,6 +179,7 @@ class TurnCell(Struct, frozen=True, kw_only=True):
     role: str
     words: tuple[DiffSpan, ...]
     calls: tuple[DiffSpan, ...]
+    html: Markup = Markup()
 
 
 class TurnPair(Struct, frozen=True):
@@ -200,17 +209,28 @@ def _turn_pairs(ours: Sequence[ComparedTurn], theirs: Sequence[ComparedTurn]) ->
             if other is not None:
                 yield TurnPair(None, _single_cell(other))
             continue
-        words = diff_words(one.text, other.text)
+        if one.words == other.words and one.text != other.text:
+            # Only the signs of Markdown differ: they are shown.
+            one, other = replace(one, tree=None), replace(other, tree=None)
+        words = diff_words(one.words, other.words)
         calls = _diff_calls(one.calls, other.calls), _diff_calls(other.calls, one.calls)
         yield TurnPair(
-            TurnCell(role=one.role, words=words[0], calls=calls[0]),
-            TurnCell(role=other.role, words=words[1], calls=calls[1]),
+            TurnCell(role=one.role, words=words[0], calls=calls[0], html=_diff_html(one, words[0])),
+            TurnCell(role=other.role, words=words[1], calls=calls[1], html=_diff_html(other, words[1])),
         )
 
 
 def _single_cell(turn: ComparedTurn) -> TurnCell:
-    words = (DiffSpan(turn.text, True),) if turn.text else ()
-    return TurnCell(role=turn.role, words=words, calls=tuple(DiffSpan(call, True) for call in turn.calls))
+    words = (DiffSpan(turn.words, True),) if turn.words else ()
+    calls = tuple(DiffSpan(call, True) for call in turn.calls)
+    return TurnCell(role=turn.role, words=words, calls=calls, html=_diff_html(turn, words))
+
+
+def _diff_html(turn: ComparedTurn, words: Sequence[DiffSpan]) -> Markup:
+    def write(text: str, span: DiffSpan, _: bool) -> Markup:
+        return Markup("<ins>{}</ins>").format(text) if span.differs and text.strip() else escape(text)
+
+    return Markup() if turn.tree is None else tree_html(turn.tree, [(each.text, each) for each in words], write)
 
 
 def _diff_calls(own: Sequence[str], others: Sequence[str]) -> tuple[DiffSpan, ...]:
@@ -249,6 +269,7 @@ class CaseSide(Struct, frozen=True, kw_only=True):
 
 class CompareCasePage(Struct, frozen=True, kw_only=True):
     case_id: str
+    name: str
     answer: str
     up: str
     halves: tuple[CaseSide, ...]
@@ -256,52 +277,52 @@ class CompareCasePage(Struct, frozen=True, kw_only=True):
     same_turns: int
 
 
-def compare_case_page(runs: tuple[Run, Run], results: tuple[Result, Result]) -> CompareCasePage:
-    first, second = results
-    turns = side_by_side(compared_turns(first), compared_turns(second))
-    was, now = first.verdict.value, second.verdict.value
-    return CompareCasePage(
-        case_id=first.case.id,
-        answer=f"Both {now}." if was == now else f"It {was} in A and {now} in B.",
-        up=f"/compare?run={runs[0].id}&run={runs[1].id}",
-        halves=tuple(
-            CaseSide(
-                letter=letter,
-                run_id=run.id,
-                run_name=run.name or run.id[:8],
-                address=case_address(run.id, result.position, CaseFilter()),
-                verdict=result.verdict.value,
-                why=one_line("; ".join(result.reasons), 300),
-                grades=tuple(
-                    (each["name"], each["mark"], one_line(each["reason"], 200))
-                    for each in fit_case_block(result)["grades"]
-                ),
-            )
-            for letter, run, result in zip("AB", runs, results, strict=True)
-        ),
-        turns=tuple(turns),
-        same_turns=sum(not each.differs for each in turns),
-    )
-
-
-def compared_turns(result: Result) -> list[ComparedTurn]:
+def compared_turns(result: Result, writer: MarkdownWriter) -> list[ComparedTurn]:
     """The turns of a conversation, with each tool call on a line of its own."""
     return [
         ComparedTurn(
             each["role"],
             each["text"],
             tuple(f"→ {call['name']}({call['brief']}) ← {call['said']}" for call in each["calls"]),
+            writer.tree(each["text"]),
         )
-        for each in fit_case_block(result)["talk"]
+        for each in fit_case_block(result, MAX_SIDE)["talk"]
     ]
 
 
 async def show_case(request: Request) -> Response:
     store, query = host_of(request).store, request.query_params
-    first, second = await chosen_runs(request, store, caller_of(request).within, 2)
+    runs = await chosen_runs(request, store, caller_of(request).within, 2)
     case, candidate = query.get("case", ""), query.get("candidate")
-    results = await _result(store, first, case, candidate), await _result(store, second, case, candidate)
-    return respond(request, "compare-case.html", compare_case_page((first, second), results))
+    first, second = results = [await _result(store, run, case, candidate) for run in runs]
+    writer = MarkdownWriter(raw=bool(query.get("raw")))
+    turns = side_by_side(compared_turns(first, writer), compared_turns(second, writer))
+    was, now = first.verdict.value, second.verdict.value
+    page = CompareCasePage(
+        case_id=first.case.id,
+        name=case_name(first),
+        answer=f"Both {now}." if was == now else f"It {was} in A and {now} in B.",
+        up=f"/compare?run={runs[0].id}&run={runs[1].id}",
+        halves=tuple(_case_side(*half) for half in zip("AB", runs, results, strict=True)),
+        turns=tuple(turns),
+        same_turns=sum(not each.differs for each in turns),
+    )
+    return respond(request, "compare-case.html", page)
+
+
+def _case_side(letter: str, run: Run, result: Result) -> CaseSide:
+    return CaseSide(
+        letter=letter,
+        run_id=run.id,
+        run_name=run.name or run.id[:8],
+        address=case_address(run.id, result.position, CaseFilter()),
+        verdict=result.verdict.value,
+        why=headline(result, 300),
+        grades=tuple(
+            (each["name"], each["mark"], one_line(each["reason"], 200))
+            for each in fit_case_block(result, MAX_SIDE)["grades"]
+        ),
+    )
 
 
 async def _result(store: Store, run: Run, case: str, candidate: str | None) -> Result:

@@ -4,6 +4,8 @@ of a file of any dialect, which is the body of the request."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 import msgspec
@@ -13,11 +15,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from howsure.errors import DatasetInvalid, InputError, Level, Problem
+from howsure.model.case import World
 from howsure.model.document import Document, DocumentKind
 from howsure.reports.figures import pluralize
+from howsure.reports.headlines import page_words
 from howsure.reports.safe_text import make_inert
 from howsure.services.host import documents
-from howsure.services.host.context import Host
 from howsure.services.host.drafts import (
     ENTRIES_PER_PAGE,
     EntryRange,
@@ -30,14 +33,14 @@ from howsure.services.host.drafts import (
     starter_text,
 )
 from howsure.services.host.keys import Caller
+from howsure.services.host.roles import Permission
 from howsure.services.host.transfer import read_import
-from howsure.services.host.uploads import Upload, check_upload
-from howsure.store.keys import KeyScope
+from howsure.services.host.uploads import Upload, check_upload, spool_upload
+from howsure.services.workspace import Host
 from howsure.store.pages import is_number
-from howsure.web.pages.library import LibraryShelf, shelf_of
-from howsure.web.pages.library_document import requested_document
+from howsure.web.pages.library import SHELVES, LibraryShelf, requested_document, shelf_of
 from howsure.web.responses import respond
-from howsure.web.routes import WRITES_NOTHING, NotAllowed, PageRoute, caller_of, host_of, read_form
+from howsure.web.routes import WRITES_NOTHING, NotAllowed, PageRoute, caller_of, host_of, number_in_query, read_form
 
 RANGE_FIELDS = ("start", "number", "of")
 NUMBER_FIELDS = ("expected", "base", *RANGE_FIELDS)
@@ -180,13 +183,14 @@ def problem_line(each: Problem) -> ProblemLine:
 
 async def new(request: Request) -> Response:
     shelf = shelf_of(request)
-    return respond(request, "editor.html", editor_page(shelf, EditorInput(text=starter_text(shelf.kind)), ()))
+    typed = EditorInput(text=starter_text(shelf.kind))
+    problems = await _problems(host_of(request), shelf, typed)
+    return respond(request, "editor.html", editor_page(shelf, typed, problems))
 
 
 async def edit(request: Request) -> Response:
     shelf, document = await requested_document(request)
-    start = request.query_params.get("start", "")
-    typed = input_from_document(document, int(start) if is_number(start) else 0)
+    typed = input_from_document(document, number_in_query(request, "start"))
     problems = [] if is_large(typed.text) else await _problems(host_of(request), shelf, typed)
     page = editor_page(shelf, typed, problems, key=document.id, title=document.name)
     return respond(request, "editor.html", page)
@@ -215,7 +219,7 @@ async def save(request: Request) -> Response:
     try:
         saved = await _save_input(host, shelf, typed, key, caller_of(request))
     except InputError as error:
-        page = editor_page(shelf, typed, problems, key=key, title=typed.name, trouble=str(error))
+        page = editor_page(shelf, typed, problems, key=key, title=typed.name, trouble=page_words(str(error)))
         return respond(request, "editor.html", page, 422)
     return RedirectResponse(shelf.of(saved.id), 303)
 
@@ -244,7 +248,7 @@ async def _save_input(host: Host, shelf: LibraryShelf, typed: EditorInput, key: 
 
 async def save_upload(host: Host, upload: Upload, key: str, caller: Caller, expected: int | None = None) -> Document:
     """Save the file as a new dataset, or as the next version of one."""
-    draft, documents = await check_upload(host, upload), host.store.documents
+    draft, documents = await check_upload(host, upload, caller.within), host.store.documents
     if key:
         return await documents.revise(DocumentKind.DATASET, key, draft, expected=expected, within=caller.within)
     return await documents.create(DocumentKind.DATASET, str(uuid4()), draft, caller.within)
@@ -257,40 +261,61 @@ def require_agent_access(caller: Caller, agent_id: str) -> None:
 
 
 class ImportResult(Struct, frozen=True, kw_only=True):
-    """The outcome of an import: the address of the new document, or why there is none."""
+    """The outcome of an import: the address of the new document, or why there is none. `cases`: what to choose it by
+    where a run is started."""
 
     answer: str
     address: str = ""
     id: str = ""
+    cases: str = ""
     faults: tuple[ProblemLine, ...] = ()
 
 
 async def import_file(request: Request) -> Response:
     """Import the file in the body of the request; its name and agent are in the address."""
-    host, shelf, caller = host_of(request), shelf_of(request), caller_of(request)
+    shelf = shelf_of(request)
     name, agent_id = (request.query_params.get(word, "") for word in ("name", "agent_id"))
     try:
-        saved = await _import_document(host, shelf, await request.body(), name, agent_id, caller)
+        if shelf.kind is DocumentKind.DATASET:
+            saved = await _import_dataset(request, name, agent_id)
+        else:
+            saved = await _import_document(request, shelf.kind, await request.body())
     except DatasetInvalid as error:
         faults = tuple(problem_line(each) for each in error.problems[:MAX_PROBLEMS])
-        return _json_response(ImportResult(answer=problem_summary(len(error.problems), 0), faults=faults), 422)
+        number = len(error.problems) + error.more
+        return _json_response(ImportResult(answer=problem_summary(number, 0), faults=faults), 422)
     except InputError as error:
-        return _json_response(ImportResult(answer=hide_temporary_path(error)), 422)
-    answer = f"{saved.name or saved.id} was kept, at version 1."
-    return _json_response(ImportResult(answer=answer, address=shelf.of(saved.id), id=saved.id), 201)
+        return _json_response(ImportResult(answer=page_words(hide_temporary_path(error))), 422)
+    kept_as = next(each for each in SHELVES if each.kind is saved.kind)
+    answer = f"{saved.name or saved.id} was kept as a {kept_as.word}, at version 1."
+    found = ImportResult(
+        answer=answer, address=kept_as.of(saved.id), id=saved.id, cases=f"{saved.kind.value}:{saved.id}"
+    )
+    return _json_response(found, 201)
 
 
-async def _import_document(
-    host: Host, shelf: LibraryShelf, content: bytes, name: str, agent_id: str, caller: Caller
-) -> Document:
-    if shelf.kind is DocumentKind.DATASET:
-        require_agent_access(caller, agent_id)
-        upload = Upload(content=content, name=name, agent_id=agent_id, author=caller.name)
-        return await save_upload(host, upload, "", caller)
-    body = await read_import(host, shelf.kind, content, name)
+async def _import_document(request: Request, kind: DocumentKind, content: bytes) -> Document:
+    host, caller = host_of(request), caller_of(request)
+    name, agent_id = (request.query_params.get(word, "") for word in ("name", "agent_id"))
+    body = await read_import(host, kind, content, name)
     body = {**body, **({"agent_id": agent_id} if agent_id else {})}
     change = documents.DocumentChange(body=body, author=caller.name, note=f"from the file {name}")
-    return await documents.add_document(host, shelf.kind, change, caller.within)
+    return await documents.add_document(host, kind, change, caller.within)
+
+
+async def _import_dataset(request: Request, name: str, agent_id: str) -> Document:
+    """A file of cases. One that is a test set becomes a test set, as on the page of test sets: a file is the same kind
+    of document whichever way it comes."""
+    host, caller = host_of(request), caller_of(request)
+    require_agent_access(caller, agent_id)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "upload"
+        await spool_upload(request.stream(), path)
+        upload = Upload(file=path, name=name, agent_id=agent_id, author=caller.name)
+        draft = await check_upload(host, upload, caller.within)
+    if draft.dialect == World.TEST_SET:
+        return await _import_document(request, DocumentKind.TEST_SET, draft.body)
+    return await host.store.documents.create(DocumentKind.DATASET, str(uuid4()), draft, caller.within)
 
 
 def _json_response(result: ImportResult, status: int) -> Response:
@@ -298,11 +323,11 @@ def _json_response(result: ImportResult, status: int) -> Response:
 
 
 ROUTES = [
-    PageRoute("/library/{shelf}/import", import_file, KeyScope.WRITE, "POST"),
-    PageRoute("/library/{shelf}/new", new, KeyScope.WRITE),
-    PageRoute("/library/{shelf}", save, KeyScope.WRITE, "POST"),
-    PageRoute("/library/{shelf}/check", check, KeyScope.WRITE, "POST"),
-    PageRoute("/library/{shelf}/{key}/edit", edit, KeyScope.WRITE),
-    PageRoute("/library/{shelf}/{key}/check", check, KeyScope.WRITE, "POST"),
-    PageRoute("/library/{shelf}/{key}", save, KeyScope.WRITE, "POST"),
+    PageRoute("/library/{shelf}/import", import_file, Permission.EDIT, "POST"),
+    PageRoute("/library/{shelf}/new", new, Permission.EDIT),
+    PageRoute("/library/{shelf}", save, Permission.EDIT, "POST"),
+    PageRoute("/library/{shelf}/check", check, Permission.EDIT, "POST"),
+    PageRoute("/library/{shelf}/{key}/edit", edit, Permission.EDIT),
+    PageRoute("/library/{shelf}/{key}/check", check, Permission.EDIT, "POST"),
+    PageRoute("/library/{shelf}/{key}", save, Permission.EDIT, "POST"),
 ]

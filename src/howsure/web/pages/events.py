@@ -12,13 +12,14 @@ from starlette.responses import Response, StreamingResponse
 
 from howsure.errors import NotFound
 from howsure.model.run import Run, RunState
+from howsure.services.host.keys import caller_still_valid
 from howsure.web.pages.runs import LIVE
-from howsure.web.routes import PageRoute, caller_of, is_key_still_valid, run_views_of
+from howsure.web.routes import PageRoute, caller_of, host_of, run_views_of
 
 POLL_SECONDS = 0.5
 KEEP_ALIVE_SECONDS = 15.0
-KEY_CHECK_SECONDS = 5.0
-"""How often the key of the listener is checked again."""
+KEY_CHECK_SECONDS = 2.0
+"""How often the key or the session of the listener is checked again."""
 MAX_RUNS = 50
 CHANGED = b"event: changed\ndata: 1\n\n"
 ENDED = b"event: end\ndata: 1\n\n"
@@ -43,7 +44,7 @@ async def event_stream(request: Request, take_snapshot: TakeSnapshot) -> AsyncIt
     while not await request.is_disconnected():
         if since_check >= KEY_CHECK_SECONDS:
             since_check = 0.0
-            if not await is_key_still_valid(request):
+            if not await caller_still_valid(host_of(request), caller_of(request)):
                 return
         snapshot = await take_snapshot()
         if shown is None or snapshot.key != shown.key:
@@ -61,7 +62,7 @@ async def event_stream(request: Request, take_snapshot: TakeSnapshot) -> AsyncIt
 
 def run_state_key(run: Run) -> Hashable:
     counts = run.counts
-    return run.id, run.state, counts.passed, counts.failed, counts.errored, counts.skipped, run.error
+    return run.id, run.state, counts.passed, counts.failed, counts.errored, counts.skipped, counts.damaged, run.error
 
 
 async def stream_run(request: Request) -> Response:

@@ -18,8 +18,10 @@ from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.calibration import AgreementGroup, AttackOutcome, Calibration, Figure, JudgePin, Stability
 from howsure.model.run import Run
 from howsure.model.run_request import OFFLINE
-from howsure.reports.figures import NOTHING, iso_utc, pluralize
-from howsure.reports.judge_reports import figure_percent, figure_text
+from howsure.reports.figures import NOTHING, pluralize, short_time
+from howsure.reports.headlines import grader_name
+from howsure.reports.judge_reports import figure_percent, figure_text, not_compared_parts
+from howsure.reports.run_facts import without_folders
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.judge.judge_records import (
     JUDGE_TESTS,
@@ -29,12 +31,9 @@ from howsure.services.judge.judge_records import (
     read_heads,
     run_judge_pin,
 )
-from howsure.services.run.model_access import RECORDED
-from howsure.store.pages import is_number
 from howsure.store.store import Store
-from howsure.web.pages.library import short_time
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, caller_of, host_of
+from howsure.web.routes import PageRoute, caller_of, host_of, number_in_query
 
 JudgeKey = tuple[str, str]
 RECENT_RUNS = 20
@@ -112,6 +111,7 @@ class JudgeLine(Struct, frozen=True, kw_only=True):
 
     spec: str
     version: str
+    seen_in: str
     sentence: str
     is_measured: bool
     measured: str
@@ -134,7 +134,9 @@ class JudgesPage(Struct, frozen=True, kw_only=True):
 
 def judges_page(records: JudgeRecords, runs: Sequence[Run], start: int = 0) -> JudgesPage:
     every = known_judges(records, runs)
-    used = [judge_key(run_judge_pin(run.pins)) for run in runs if run.pins.request.judge]
+    used: dict[JudgeKey, list[str]] = {}
+    for run in runs:
+        used.setdefault(judge_key(run_judge_pin(run.pins)), []).append(run.name or run.id[:8])
     shown = list(every.values())[start : start + JUDGES_PER_PAGE]
     number, judges = sum(key in records.measured for key in every), pluralize(len(every), "judge")
     answer = f"{number} of {judges} measured against people."
@@ -147,7 +149,8 @@ def judges_page(records: JudgeRecords, runs: Sequence[Run], start: int = 0) -> J
     )
 
 
-def _judge_line(pin: JudgePin, records: JudgeRecords, used: Sequence[JudgeKey]) -> JudgeLine:
+def _judge_line(pin: JudgePin, records: JudgeRecords, used: Mapping[JudgeKey, Sequence[str]]) -> JudgeLine:
+    """`used`: the names of the runs that each judge judged, the newest first."""
     own = [each for each in records.calibrations if judge_key(each.judge) == judge_key(pin)]
     tried = [each for each in records.tests if judge_key(each.test.judge) == judge_key(pin)]
     newest = own[-1] if own else None
@@ -159,19 +162,18 @@ def _judge_line(pin: JudgePin, records: JudgeRecords, used: Sequence[JudgeKey]) 
         key=lambda each: 1.0 if each.unchanged.value is None else each.unchanged.value,
     )
     attacks = sorted(test.test.attacks if test else (), key=lambda each: -(each.success.value or 0.0))
-    # Of a recording only the file name: its folder is not for viewers.
-    kind, _, path = pin.spec.partition(":")
     return JudgeLine(
-        spec=make_inert(f"{kind}:{path.rsplit('/', 1)[-1]}" if kind == RECORDED else pin.spec),
+        spec=make_inert(without_folders(pin.spec)),
         version=pin.sha256[:8],
+        seen_in=make_inert(used.get(judge_key(pin), [""])[0]),
         sentence=_sentence(groups, newest),
         is_measured=newest is not None,
-        measured=short_time(iso_utc(newest.at)) if newest else "",
+        measured=short_time(newest.at) if newest else "",
         labels=_label_coverage(newest) if newest else "",
         groups=tuple(_agreement_line(each) for each in groups if not each.criterion),
         criteria=tuple(_agreement_line(each) for each in groups if each.criterion),
         earlier=max(0, records.measured.get(judge_key(pin), (pin, 0))[1] - 1),
-        runs=used.count(judge_key(pin)),
+        runs=len(used.get(judge_key(pin), ())),
         tested=_describe_test(test) if test else "",
         stability=tuple(_trial(each, each.unchanged) for each in stability),
         attacks=tuple(_trial(each, each.success) for each in attacks),
@@ -191,23 +193,20 @@ def _sentence(groups: Sequence[AgreementGroup], newest: Calibration | None) -> s
     if not known:
         return "Measured, but not in verdicts that can be compared."
     worst, figure = min(known, key=lambda pair: pair[1].value or 0.0)
-    share, grader = figure_percent(figure), make_inert(worst.grader)
+    share, grader = figure_percent(figure), make_inert(grader_name(worst.grader))
     return f"Agrees with people on {share} of verdicts for {grader}, where it agrees least."
 
 
 def _label_coverage(newest: Calibration) -> str:
     coverage = newest.coverage
-    parts = [(coverage.compared, "compared"), (coverage.unreadable, "cannot tell or unreadable")]
-    parts += [(coverage.not_applicable, "not applicable"), (coverage.no_judge, "without a judge")]
-    parts += [(coverage.missing, "without a grade"), (coverage.split, "where people are split")]
-    parts += [(coverage.unmarked, "without a pass mark")]
-    summands = " + ".join(f"{number:,} {words}" for number, words in parts if number)
-    return f"{pluralize(coverage.things, 'labelled grade')} = {summands or '0 compared'}"
+    compared = [f"{coverage.compared:,} compared"] if coverage.compared else []
+    summands = " + ".join([*compared, *not_compared_parts(coverage)]) or "0 compared"
+    return f"{pluralize(coverage.things, 'labelled grade')} = {summands}"
 
 
 def _agreement_line(each: AgreementGroup) -> JudgeAgreementLine:
     verdicts, ratings = each.verdicts, each.ratings
-    grader = make_inert(each.grader) + (": one by one" if each.level == ALL_PARTS else "")
+    grader = make_inert(grader_name(each.grader)) + (": one by one" if each.level == ALL_PARTS else "")
     return JudgeAgreementLine(
         name=one_line(each.text or each.criterion, 200) if each.criterion else grader,
         agreement=figure_percent(verdicts.agreement) if verdicts else NOTHING,
@@ -226,7 +225,7 @@ def _describe_test(saved: SavedJudgeTest) -> str:
     test = saved.test
     size = f"{pluralize(test.cases, 'answer')}, {pluralize(test.grades, 'grade')}"
     return (
-        f"tested {short_time(iso_utc(saved.at))} on {size}; "
+        f"tested {short_time(saved.at)} on {size}; "
         f"attacks turned {figure_percent(test.turned)} of the grades that should fail"
     )
 
@@ -236,14 +235,13 @@ def _trial(each: Stability | AttackOutcome, share: Figure) -> TrialLine:
 
 
 async def show(request: Request) -> Response:
-    caller, host, start_text = caller_of(request), host_of(request), request.query_params.get("start", "")
+    caller, host, start = caller_of(request), host_of(request), number_in_query(request, "start")
     heads = (await asyncio.to_thread(read_heads, host.work))[-CALIBRATIONS_READ:]
     visible = await visible_heads(host.store, heads, caller.within)
     runs = await host.store.runs(limit=RECENT_RUNS, within=caller.within)
     # Saved tests name cases and no run, so only callers who may see everything get them.
     tests = await asyncio.to_thread(JUDGE_TESTS.read_all, host.work) if caller.within == EVERYWHERE else []
     records = JudgeRecords(measured=count_calibrations(head.judge for head in visible), tests=tests)
-    start = int(start_text) if is_number(start_text) else 0
     newest = {judge_key(head.judge): head for head in visible}
     page = list(known_judges(records, runs))[start : start + JUDGES_PER_PAGE]
     shown = [newest[key] for key in page if key in newest]

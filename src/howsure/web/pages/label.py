@@ -14,33 +14,31 @@ from starlette.responses import RedirectResponse, Response
 
 from howsure.errors import InputError, NotFound
 from howsure.model.label import HumanLabel, Opinion
+from howsure.model.rubric import Rule
 from howsure.model.run import Run
 from howsure.model.score import Direction, Grade, Score
-from howsure.reports.figures import Rate, iso_utc, pass_mark_text, pluralize
-from howsure.reports.html.case_data import case_block
+from howsure.reports.figures import Rate, pass_mark_text, pluralize, short_time
+from howsure.reports.headlines import grader_name
+from howsure.reports.run_facts import judge_name
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.host.labels import (
-    RESULTS_PER_VERDICT,
+    QUEUE_LENGTH,
     LabelInput,
     LabelQuestion,
     build_label,
     judge_opinion,
     label_queue,
 )
+from howsure.services.host.roles import Permission
 from howsure.stats.agreement import cohen_kappa
-from howsure.store.keys import KeyScope
 from howsure.store.labels import LabelCount
 from howsure.store.pages import is_number
-from howsure.web.pages.library import short_time
+from howsure.web.conversations import fit_case_block
+from howsure.web.pages.run_cases import case_name
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, caller_of, host_of, read_form
+from howsure.web.routes import PageRoute, caller_of, host_of, read_form, requested_run
 
-WORDS = {
-    Opinion.PASS: "pass",
-    Opinion.FAIL: "fail",
-    Opinion.NOT_APPLICABLE: "not applicable",
-    Opinion.CANNOT_TELL: "cannot tell",
-}
+WORDS = {opinion: opinion.value.replace("_", " ") for opinion in Opinion}
 MARKS = {
     Opinion.PASS: "passed",
     Opinion.FAIL: "failed",
@@ -70,13 +68,17 @@ class QuestionText(Struct, frozen=True, kw_only=True):
     hint: str
 
 
+def grade_title(grade: Grade) -> str:
+    return grade.part.text if grade.part else grader_name(grade.name)
+
+
 def question_text(run: Run, grade: Grade) -> QuestionText:
     part = grade.part
     if part is None:
         scale = "" if grade.scale.high is None else f" on {grade.scale.low:g} to {grade.scale.high:g}"
         direction = grade.direction if isinstance(grade, Score) else Direction.HIGHER
         return QuestionText(
-            text=f"Does the answer pass on {make_inert(grade.name)}?",
+            text=f"Does the answer pass on {make_inert(grader_name(grade.name))}?",
             kind="eval",
             detail="",
             conditions=(),
@@ -88,16 +90,17 @@ def question_text(run: Run, grade: Grade) -> QuestionText:
     word = "rule" if rule or part.severity else "criterion"
     return QuestionText(
         text=make_inert(part.text),
-        kind=word if grade.name in ("criteria", "rubric") else f"{word} of {make_inert(grade.name)}",
+        kind=word if grade.name in ("criteria", "rubric") else f"{word} of {make_inert(grader_name(grade.name))}",
         detail=make_inert(rule.description) if rule else "",
-        conditions=tuple(
-            [("pass if", make_inert(text)) for text in rule.pass_conditions]
-            + [("fail if", make_inert(text)) for text in rule.fail_conditions]
-        )
-        if rule
-        else (),
+        conditions=rule_conditions(rule) if rule else (),
         hint="meeting this is bad: it passes where the answer does not do it" if is_penalty else "",
     )
+
+
+def rule_conditions(rule: Rule) -> tuple[tuple[str, str], ...]:
+    """When a rule passes and when it fails."""
+    passes = (("pass if", make_inert(text)) for text in rule.pass_conditions)
+    return (*passes, *(("fail if", make_inert(text)) for text in rule.fail_conditions))
 
 
 def kappa_words(kappa: float | None, n: int) -> str:
@@ -120,9 +123,10 @@ class LabelView(Struct, frozen=True, kw_only=True):
     position: int | None = None
     at: int = 0
     after: int | None = None
+    raw: str = ""
 
     def query(self, **changes: Any) -> str:
-        values = {name: getattr(self, name) for name in ("who", "what", "position", "at", "after")} | changes
+        values = {name: getattr(self, name) for name in ("who", "what", "position", "at", "after", "raw")} | changes
         blind = {} if changes.get("blind", self.blind) else {"blind": "off"}
         present = {name: value for name, value in values.items() if name != "blind" and value not in (None, "")}
         return urlencode({**present, **blind})
@@ -145,6 +149,7 @@ class AnswerFeedback(Struct, frozen=True, kw_only=True):
 class QuestionView(Struct, frozen=True, kw_only=True):
     asked: QuestionText
     case_id: str
+    name: str
     talk: tuple[Mapping[str, Any], ...]
     expected: tuple[tuple[str, str], ...]
     is_silent: bool
@@ -193,7 +198,9 @@ def label_page(
         answer = f"All {pluralize(len(chosen), 'question')} are answered."
     graders = list(dict.fromkeys(each.grade.name for each in questions))
     chips = [("all", view.query(what="", at=0, after=None), not view.what)] if len(graders) > 1 else []
-    chips += [(make_inert(name), view.query(what=name, at=0, after=None), view.what == name) for name in graders]
+    chips += [
+        (make_inert(grader_name(name)), view.query(what=name, at=0, after=None), view.what == name) for name in graders
+    ]
     return LabelPage(
         answer=answer,
         run_id=run.id,
@@ -215,10 +222,11 @@ def label_page(
 
 
 def _question_view(run: Run, question: LabelQuestion, index: int, view: LabelView) -> QuestionView:
-    shown = case_block(question.result)
+    shown = fit_case_block(question.result)
     return QuestionView(
         asked=question_text(run, question.grade),
         case_id=make_inert(question.result.case.id),
+        name=case_name(question.result),
         talk=tuple(shown["talk"]),
         expected=tuple((each["title"], each["text"]) for each in shown["expected"]),
         is_silent=shown["silent"],
@@ -248,7 +256,7 @@ def _feedback(
     ]
     kappa = cohen_kappa([you for you, _ in pairs], [judge for _, judge in pairs])
     return AnswerFeedback(
-        question=one_line(question.grade.part.text if question.grade.part else question.grade.name, 160),
+        question=one_line(grade_title(question.grade), 160),
         you=own.opinion.value,
         judge=judge,
         reason=one_line(question.grade.reason, 400),
@@ -271,14 +279,14 @@ def read_label_view(fields: Mapping[str, str], name: str, names_itself: bool) ->
         position=numbers.get("position"),
         at=numbers.get("at", 0),
         after=numbers.get("after"),
+        raw="yes" if fields.get("raw") else "",
     )
 
 
 async def _load(request: Request, fields: Mapping[str, str]) -> tuple[Run, list[LabelQuestion], LabelView]:
-    caller, store = caller_of(request), host_of(request).store
-    run = await store.run(request.path_params["run_id"], caller.within)
-    view = read_label_view(fields, caller.name, not request.app.state.keys_needed)
-    return run, await label_queue(store, run, view.position), view
+    run = await requested_run(request)
+    view = read_label_view(fields, caller_of(request).name, not request.app.state.keys_needed)
+    return run, await label_queue(host_of(request).store, run, view.position), view
 
 
 async def show(request: Request) -> Response:
@@ -339,9 +347,9 @@ def label_home(runs: Sequence[Run], labelled: Sequence[LabelCount], *, may_label
         LabelRunLine(
             id=run.id,
             name=run.name or run.id[:8],
-            agent=run.pins.agent_key,
-            judge=run.pins.request.judge,
-            created=short_time(iso_utc(run.created_at)),
+            agent=run.pins.agent_name,
+            judge=judge_name(run.pins),
+            created=short_time(run.created_at),
             failed=run.counts.failed,
             passed=run.counts.passed,
             done=tuple(done.get(run.id, ())),
@@ -352,8 +360,8 @@ def label_home(runs: Sequence[Run], labelled: Sequence[LabelCount], *, may_label
     offer = ""
     if lines:
         # The queue of the newest run, in words.
-        failed, passed = (min(RESULTS_PER_VERDICT, number) for number in (lines[0].failed, lines[0].passed))
-        offer = f"{failed} failed + {passed} passed of {lines[0].name}"
+        number = min(QUEUE_LENGTH, lines[0].failed + lines[0].passed)
+        offer = f"{number} results of {lines[0].name}, drawn at random"
     return LabelHome(answer=_home_answer(lines), lines=lines, offer=offer, may_label=may_label)
 
 
@@ -372,12 +380,12 @@ async def show_home(request: Request) -> Response:
     caller, store = caller_of(request), host_of(request).store
     runs = await store.runs(limit=RUNS_LISTED, within=caller.within)
     labelled = await store.labels.counts([run.id for run in runs], caller.within)
-    return respond(request, "label-home.html", label_home(runs, labelled, may_label=caller.may(KeyScope.WRITE)))
+    return respond(request, "label-home.html", label_home(runs, labelled, may_label=caller.may(Permission.LABEL)))
 
 
 ROUTES = [
-    PageRoute("/label/{run_id}", show, KeyScope.WRITE),
-    PageRoute("/label/{run_id}", answer, KeyScope.WRITE, "POST"),
-    PageRoute("/label/{run_id}/undo", undo, KeyScope.WRITE, "POST"),
+    PageRoute("/label/{run_id}", show, Permission.LABEL),
+    PageRoute("/label/{run_id}", answer, Permission.LABEL, "POST"),
+    PageRoute("/label/{run_id}/undo", undo, Permission.LABEL, "POST"),
     PageRoute("/label", show_home),
 ]

@@ -17,15 +17,19 @@ from howsure.reports.figures import pluralize
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.convert.convert import ConversionReport
 from howsure.services.host import documents
-from howsure.services.host.differences import DocumentDifferenceKind, body_differences, find_differences
+from howsure.services.host.differences import (
+    DocumentDifference,
+    DocumentDifferenceKind,
+    body_differences,
+    find_differences,
+)
 from howsure.services.host.documents import document_body
 from howsure.services.host.drafts import ENTRIES, select_entries
+from howsure.services.host.roles import Permission
 from howsure.services.host.transfer import EXPORT_DIALECTS, export_as
 from howsure.services.host.uploads import restore_upload
-from howsure.store.keys import KeyScope
 from howsure.store.pages import is_number
-from howsure.web.pages.library import LibraryShelf, shelf_of
-from howsure.web.pages.library_document import requested_document
+from howsure.web.pages.library import LibraryShelf, requested_document, shelf_of
 from howsure.web.responses import respond, wants_json
 from howsure.web.routes import PageRoute, caller_of, host_of, read_form
 
@@ -57,40 +61,17 @@ class DifferencePage(Struct, frozen=True, kw_only=True):
     left_out: int
     may_write: bool
 
-    @property
-    def address(self) -> str:
-        return self.shelf.of(self.id)
 
-
-def difference_page(shelf: LibraryShelf, old: Document, new: Document, *, may_write: bool = False) -> DifferencePage:
-    if old.kind is DocumentKind.DATASET:
-        # A file is compared line by line: in most dialects a case is a line, and a line that moved is no change.
-        files = [each.edition.body.decode("utf-8", "replace").splitlines() for each in (old, new)]
-        before, after = (
-            [{"id": line} for line in dict.fromkeys(text.strip() for text in lines if text.strip())] for lines in files
-        )
-        every = find_differences(before, after)
-        differences = [each for each in every if each.kind is not DocumentDifferenceKind.MOVED]
-    else:
-        differences = list(body_differences(old.edition.body, new.edition.body))
-    return DifferencePage(
-        answer=f"{pluralize(len(differences), 'change')} from version {old.edition.version} to {new.edition.version}."
-        if differences
-        else f"Versions {old.edition.version} and {new.edition.version} say the same.",
-        shelf=shelf,
-        id=new.id,
-        name=new.label or new.id[:8],
-        before=old.edition.version,
-        after=new.edition.version,
-        latest=new.latest,
-        note=new.edition.note,
-        changes=tuple(
-            ChangeLine(one_line(each.path, 120), each.kind.value, _value_text(each.before), _value_text(each.after))
-            for each in differences[:MAX_CHANGES]
-        ),
-        left_out=max(0, len(differences) - MAX_CHANGES),
-        may_write=may_write,
+def _differences(old: Document, new: Document) -> list[DocumentDifference]:
+    if old.kind is not DocumentKind.DATASET:
+        return list(body_differences(old.edition.body, new.edition.body))
+    # A file is compared line by line: in most dialects a case is a line, and a line that moved is no change.
+    files = [each.edition.body.decode("utf-8", "replace").splitlines() for each in (old, new)]
+    before, after = (
+        [{"id": line} for line in dict.fromkeys(text.strip() for text in lines if text.strip())] for lines in files
     )
+    every = find_differences(before, after)
+    return [each for each in every if each.kind is not DocumentDifferenceKind.MOVED]
 
 
 def _value_text(value: Any) -> str:
@@ -112,7 +93,25 @@ async def difference(request: Request) -> Response:
         await store.documents.get(shelf.kind, request.path_params["key"], int(number), within=caller.within)
         for number in numbers
     ]
-    page = difference_page(shelf, old, new, may_write=caller.may(KeyScope.WRITE))
+    differences, before, after = _differences(old, new), old.edition.version, new.edition.version
+    page = DifferencePage(
+        answer=f"{pluralize(len(differences), 'change')} from version {before} to {after}."
+        if differences
+        else f"Versions {before} and {after} say the same.",
+        shelf=shelf,
+        id=new.id,
+        name=new.label or new.id[:8],
+        before=before,
+        after=after,
+        latest=new.latest,
+        note=new.edition.note,
+        changes=tuple(
+            ChangeLine(one_line(each.path, 120), each.kind.value, _value_text(each.before), _value_text(each.after))
+            for each in differences[:MAX_CHANGES]
+        ),
+        left_out=max(0, len(differences) - MAX_CHANGES),
+        may_write=caller.may(Permission.EDIT),
+    )
     return respond(request, "difference.html", page)
 
 
@@ -131,7 +130,7 @@ async def restore(request: Request) -> Response:
 
 
 async def delete(request: Request) -> Response:
-    """Delete a document. Runs that used it can still read their version."""
+    """Delete a document. Its content is purged after some days."""
     shelf = shelf_of(request)
     await host_of(request).store.documents.delete(
         shelf.kind, request.path_params["key"], within=caller_of(request).within
@@ -155,10 +154,6 @@ class ExportPage(Struct, frozen=True, kw_only=True):
     looked_at: int
     every: str
 
-    @property
-    def address(self) -> str:
-        return self.shelf.of(self.id)
-
 
 def export_page(
     shelf: LibraryShelf, document: Document, dialect: str, report: ConversionReport, cases: int | None = None
@@ -167,7 +162,8 @@ def export_page(
     whole, version = report.written == report.read, document.edition.version
     first = "the first " if cases is not None else ""
     count = pluralize(report.read, "case") if cases is None else f"{report.read:,} of {pluralize(cases, 'case')}"
-    text = f"{'All ' if whole and not first else '' if whole else f'{report.written:,} of '}{first}{count}"
+    every = "All " if report.read > 1 and not first else ""
+    text = f"{every if whole else f'{report.written:,} of '}{first}{count}"
     text = f"{text[:1].upper()}{text[1:]} can be written as {dialect}"
     return ExportPage(
         looked_at=report.read,
@@ -207,7 +203,7 @@ async def export(request: Request) -> Response:
 
 ROUTES = [
     PageRoute("/library/{shelf}/{key}/difference", difference),
-    PageRoute("/library/{shelf}/{key}/export", export),
-    PageRoute("/library/{shelf}/{key}/restore", restore, KeyScope.WRITE, "POST"),
-    PageRoute("/library/{shelf}/{key}/delete", delete, KeyScope.WRITE, "POST"),
+    PageRoute("/library/{shelf}/{key}/export", export, Permission.EXPORT),
+    PageRoute("/library/{shelf}/{key}/restore", restore, Permission.EDIT, "POST"),
+    PageRoute("/library/{shelf}/{key}/delete", delete, Permission.EDIT, "POST"),
 ]

@@ -4,9 +4,10 @@ filtered list can be bookmarked and shared, and the page of a case knows which c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
+from zlib import crc32
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -16,21 +17,39 @@ from howsure.model.run import Run
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.figures import pluralize
+from howsure.reports.headlines import grader_name
 from howsure.reports.html.case_data import CaseEntry, case_entry
-from howsure.reports.html.matrix import UUID, Matrix, MatrixRow, column_labels
-from howsure.reports.safe_text import one_line
+from howsure.reports.html.matrix import Matrix, MatrixRow, column_labels
+from howsure.reports.html.page import WORST_FIRST
+from howsure.reports.safe_text import MADE_ID, one_line, short_case_id
 from howsure.store.browse import RepeatVerdict, TagCount
 from howsure.store.result_lists import ResultFilter, ResultOrder, ResultPage
+from howsure.store.store import Store
 from howsure.web.routes import encode_cursor
 
 ALL = "all"
 VERDICTS = tuple(verdict.value for verdict in Verdict)
 MAX_LENGTH = 200
+MAX_NAMES = 30
+NAME_LENGTH = 60
 FIELDS = ("candidate", "grader", "part", "component", "fault", "tag", "q")
+WORDS = {
+    "candidate": "candidate",
+    "grader": "failed by",
+    "part": "failed",
+    "component": "component",
+    "fault": "answerable",
+    "tag": "tag or label",
+    "q": "search",
+    "flaky": "flaky",
+}
+"""What a person reads for each of the filters."""
+UNNAMED = "unnamed"
 
 
 class CaseFilter(Struct, frozen=True, kw_only=True):
-    """The filters as in the address; "" means any. `-` stands for a candidate or component without a name."""
+    """The filters as in the address; "" means any. `-` stands for a candidate or component without a name.
+    `raw`: texts are shown as they were written."""
 
     verdict: str = ""
     candidate: str = ""
@@ -42,6 +61,7 @@ class CaseFilter(Struct, frozen=True, kw_only=True):
     q: str = ""
     flaky: str = ""
     order: str = ""
+    raw: str = ""
 
     def result_filter(self, failed: int) -> ResultFilter:
         """The filter for the store. Without a verdict it selects the failures, where there are any (`failed` > 0)."""
@@ -93,10 +113,10 @@ def read_case_filter(query: Mapping[str, str]) -> CaseFilter:
         verdict=verdict if verdict in (*VERDICTS, ALL) else "",
         order=order if order in [each.value for each in ResultOrder] else "",
         flaky="yes" if query.get("flaky") else "",
+        raw="yes" if query.get("raw") else "",
     )
 
 
-WORST_FIRST = (Verdict.FAILED, Verdict.ERRORED, Verdict.SKIPPED, Verdict.PASSED)
 DIFFICULTY = "difficulty"
 MAX_CHOICES = 100
 LIMIT = 16
@@ -110,6 +130,7 @@ class CaseLine(Struct, frozen=True, kw_only=True):
     entry: CaseEntry
     called: str
     address: str
+    anchor: str
     tries: tuple[str, ...] = ()
     passed: int = 0
     is_flaky: bool = False
@@ -133,6 +154,25 @@ def case_address(run_id: str, position: int, chosen: CaseFilter) -> str:
     return f"/runs/{run_id}/cases/{position}{f'?{query}' if query else ''}"
 
 
+async def case_names(store: Store, cases: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """By their ids, the names of the first cases (run and id) whose id was made by a machine: how their question
+    begins, where nobody named them."""
+    nameless = dict.fromkeys((run_id, case) for run_id, case in cases if MADE_ID.fullmatch(case))
+    pages = [await store.results(run_id, limit=1, case_id=case) for run_id, case in list(nameless)[:MAX_NAMES]]
+    return {each.case.id: case_name(each) for results in pages for each in results}
+
+
+def case_name(result: Result) -> str:
+    """What people call the case: its id, or where a machine made it, its name or how its question begins."""
+    made = MADE_ID.fullmatch(result.case.id)
+    return one_line(case_entry(result).asked if made else result.case.id, NAME_LENGTH) or short_case_id(result.case.id)
+
+
+def row_anchor(result: Result) -> str:
+    """The name of the line that a case by one candidate has, whichever of its repeats is looked at."""
+    return f"case-{crc32(f'{result.case.id} {result.candidate}'.encode('utf-8', 'replace')):x}"
+
+
 def case_lines(run: Run, results: Sequence[Result], chosen: CaseFilter, tries: Tries) -> tuple[CaseLine, ...]:
     """The repeats of a case by one candidate share a line, which links to the first of them on the page."""
     lines: dict[tuple[str, str], CaseLine] = {}
@@ -142,8 +182,9 @@ def case_lines(run: Run, results: Sequence[Result], chosen: CaseFilter, tries: T
             own = tuple(each.verdict for each in tries.get(key, ()))
             lines[key] = CaseLine(
                 entry=case_entry(result),
-                called=result.case.id[:8] if UUID.fullmatch(result.case.id) else one_line(result.case.id, 80),
+                called=short_case_id(result.case.id),
                 address=case_address(run.id, result.position, chosen),
+                anchor=row_anchor(result),
                 tries=own if len(own) > 1 else (),
                 passed=own.count(Verdict.PASSED.value),
                 is_flaky=len(set(own)) > 1,
@@ -223,12 +264,12 @@ def chips(run: Run, chosen: CaseFilter, flaky: int) -> tuple[Facet, ...]:
 def facets(summary: Summary, tags: Sequence[TagCount], chosen: CaseFilter) -> tuple[FacetGroup, ...]:
     """The filters that have something to choose."""
     candidates = [
-        (filter_value(name), name or "unnamed", counts.completed) for name, counts in summary.candidates.items()
+        (filter_value(name), name or UNNAMED, counts.completed) for name, counts in summary.candidates.items()
     ]
     graders: dict[str, int] = {}
     for grader in summary.graders:
         graders[grader.name] = graders.get(grader.name, 0) + grader.failed + grader.errored
-    failing = [(name, name, number) for name, number in graders.items() if number]
+    failing = [(name, grader_name(name), number) for name, number in graders.items() if number]
     components = [
         (name, name.replace("_", " "), tally.failed + tally.errored) for name, tally in summary.components.items()
     ]
@@ -236,30 +277,21 @@ def facets(summary: Summary, tags: Sequence[TagCount], chosen: CaseFilter) -> tu
     order = chosen.order or ResultOrder.WORST.value
     orders = tuple(Facet(each.value, word, None, each.value == order) for each, word in ORDERS.items())
     groups = [
-        _facet_group("candidate", "candidate", candidates if len(candidates) > 1 else [], chosen.candidate),
-        _facet_group("grader", "failed by", failing, chosen.grader),
-        _facet_group("component", "component", [each for each in components if each[2]], chosen.component),
-        _facet_group("fault", "answerable", faults, chosen.fault),
-        _facet_group("tag", "tag or label", [(tag.text, tag.text, tag.cases) for tag in tags], chosen.tag),
+        _facet_group("candidate", candidates if len(candidates) > 1 else [], chosen.candidate),
+        _facet_group("grader", failing, chosen.grader),
+        _facet_group("component", [each for each in components if each[2]], chosen.component),
+        _facet_group("fault", faults, chosen.fault),
+        _facet_group("tag", [(tag.text, tag.text, tag.cases) for tag in tags], chosen.tag),
         FacetGroup("order", "order", orders),
     ]
     return tuple(group for group in groups if group.choices)
 
 
-def _facet_group(name: str, word: str, values: Sequence[tuple[str, str, int]], chosen: str) -> FacetGroup:
+def _facet_group(name: str, values: Sequence[tuple[str, str, int]], chosen: str) -> FacetGroup:
     known = [Facet(value, shown, number, value == chosen) for value, shown, number in values[:MAX_CHOICES]]
     if chosen and not any(each.chosen for each in known):
         known.append(Facet(chosen, chosen, None, True))
-    return FacetGroup(name, word, tuple(known))
-
-
-class CaseListing(Struct, frozen=True, kw_only=True):
-    """The results on the page, with the filter and the page of results they come from."""
-
-    results: Sequence[Result]
-    chosen: CaseFilter
-    listed: ResultPage
-    tries: Tries
+    return FacetGroup(name, WORDS[name], tuple(known))
 
 
 class SearchedRange(Struct, frozen=True):
@@ -277,17 +309,17 @@ def searched_range(listed: ResultPage) -> SearchedRange | None:
     return SearchedRange(listed.start + 1, listed.start + listed.looked_at, listed.total)
 
 
-def describe_page(shown: CaseListing, completed: int) -> str:
+def describe_page(listed: ResultPage, completed: int) -> str:
     """Which part of all results the page shows. The headline above stays that of the whole run."""
-    listed, part = shown.listed, searched_range(shown.listed)
+    number, part = len(listed.positions), searched_range(listed)
     if part is not None:
         rest = " (the rest was not looked through yet)" if part.last < part.of else ""
-        return f"{len(shown.results):,} found in results {part.first:,}–{part.last:,} of {part.of:,}{rest}"
-    if not shown.results:
+        return f"{number:,} found in results {part.first:,}–{part.last:,} of {part.of:,}{rest}"
+    if not number:
         return f"none of {pluralize(completed, 'result')} is like that"
     first, matching = listed.first or 0, listed.matching or 0
     every = "" if matching == completed else f" that match, of {pluralize(completed, 'result')}"
-    return f"{first + 1:,}–{first + len(shown.results):,} of {matching:,}{every}"
+    return f"{first + 1:,}–{first + number:,} of {matching:,}{every}"
 
 
 def read_start(after: str | None) -> int | None:
@@ -295,8 +327,18 @@ def read_start(after: str | None) -> int | None:
     return int(after) if after is not None and after.isdecimal() else None
 
 
-def next_page_address(run_id: str, shown: CaseListing) -> str:
-    if shown.listed.further is None:
-        return ""
-    after = urlencode({"after": encode_cursor(str(shown.listed.further))})
-    return f"/runs/{run_id}?{'&'.join(part for part in (shown.chosen.query(), after) if part)}#cases"
+def next_page_address(run_id: str, chosen: CaseFilter, listed: ResultPage) -> str:
+    return "" if listed.further is None else f"{page_address(run_id, chosen, listed.further)}#cases"
+
+
+def previous_page_address(run_id: str, chosen: CaseFilter, listed: ResultPage) -> str:
+    """Empty on the first page. A search through a part of a large run goes back to its beginning."""
+    before = listed.start if listed.first is None else listed.first
+    return f"{page_address(run_id, chosen, listed.back)}#cases" if before else ""
+
+
+def page_address(run_id: str, chosen: CaseFilter, after: int | None) -> str:
+    """The list of a run with these filters, from after a position on."""
+    start = "" if after is None else urlencode({"after": encode_cursor(str(after))})
+    query = "&".join(part for part in (chosen.query(), start) if part)
+    return f"/runs/{run_id}{f'?{query}' if query else ''}"

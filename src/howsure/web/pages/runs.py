@@ -4,7 +4,7 @@ filter is part of the address."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import urlencode
 
@@ -13,15 +13,20 @@ from msgspec.structs import asdict, replace
 from starlette.requests import Request
 from starlette.responses import Response
 
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.run import Counts, ModelSpending, RunState
 from howsure.model.summary import Summary
-from howsure.reports.figures import Rate, iso_utc, pass_rate_of, pluralize
+from howsure.reports.figures import NOTHING, Rate, format_dollars, pass_rate_of, pluralize, short_time
+from howsure.reports.run_facts import answer_time, answers_cost
+from howsure.reports.safe_text import short_case_id
 from howsure.services.host.document_files import is_reference, read_reference
+from howsure.services.host.roles import Permission
 from howsure.services.host.run_views import DocumentNames
 from howsure.store.browse import RunPreview
-from howsure.store.keys import KeyScope
+from howsure.store.store import Store
 from howsure.web.pages.run_actions import available_actions
+from howsure.web.pages.run_cases import Facet
 from howsure.web.responses import respond
 from howsure.web.routes import PageRoute, caller_of, decode_cursor, encode_cursor, host_of, run_views_of
 
@@ -57,14 +62,10 @@ def run_line(summary: Summary, names: DocumentNames, own: Container[str] = ()) -
     """`own`: the runs that the service queued, which it can stop and resume."""
     run, rubric = summary.run, summary.run.pins.rubric
     model = run.pins.agent.model if run.pins.agent else None
-    took = "–"
-    if run.started_at is not None and run.completed_at is not None:
-        seconds = (run.completed_at - run.started_at).total_seconds()
-        took = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
     return RunLine(
         id=run.id,
         name=run.name or run.id[:8],
-        agent=(run.pins.agent.name if run.pins.agent else "") or run.pins.agent_key,
+        agent=run.pins.agent_name,
         agent_id=run.pins.agent_key,
         model=model.model if model else "",
         cases=_dataset_names(summary, names),
@@ -73,9 +74,9 @@ def run_line(summary: Summary, names: DocumentNames, own: Container[str] = ()) -
         criteria=pass_rate_of(summary.criteria) if summary.criteria else None,
         rules=pass_rate_of(summary.rules) if summary.rules else None,
         counts=run.counts,
-        cost=cost(run.spent),
-        took=took,
-        created=(iso_utc(run.created_at) or "")[:16].replace("T", " "),
+        cost=answers_cost(summary.answers) or cost(run.spent),
+        took=answer_time(summary.answers),
+        created=short_time(run.created_at),
         state=run.state.value.replace("_", " "),
         is_live=run.state in (RunState.PENDING, RunState.RUNNING),
         deeds=available_actions(run.state, run.counts.errored, run.id in own),
@@ -96,8 +97,8 @@ def _dataset_names(summary: Summary, names: DocumentNames) -> str:
 def cost(spent: ModelSpending | None) -> str:
     """A dash where the cost is unknown: calls without a price are not free."""
     if spent is None or (not spent.usd and spent.unpriced):
-        return "–"
-    return f"${spent.usd:.2f}" if spent.usd >= 0.01 or not spent.usd else f"${spent.usd:.4f}"
+        return NOTHING
+    return format_dollars(spent.usd)
 
 
 class RunFilter(Struct, frozen=True, kw_only=True):
@@ -118,21 +119,13 @@ class RunFilter(Struct, frozen=True, kw_only=True):
         return tuple((words[name], value) for name, value in asdict(self).items() if value)
 
 
-class FilterChoice(Struct, frozen=True):
-    """A value of a filter, and the number of its runs."""
-
-    value: str
-    number: int
-    chosen: bool
-
-
 class RunsPage(Struct, frozen=True, kw_only=True):
     answer: str
     lines: tuple[RunLine, ...]
     wanted: RunFilter
-    states: tuple[FilterChoice, ...]
-    agents: tuple[FilterChoice, ...]
-    tests: tuple[FilterChoice, ...]
+    states: tuple[Facet, ...]
+    agents: tuple[Facet, ...]
+    tests: tuple[Facet, ...]
     total: int
     matching: int
     going: int
@@ -180,15 +173,21 @@ def runs_after(previews: Sequence[RunPreview], after: str | None) -> Sequence[Ru
     return previews[start:]
 
 
-def choices(counts: Iterable[tuple[str, int]], chosen: str) -> tuple[FilterChoice, ...]:
+def choices(
+    counts: Iterable[tuple[str, int]], chosen: str, words: Mapping[str, str] | None = None
+) -> tuple[Facet, ...]:
     """The values of a filter with their numbers of runs, the most frequent first."""
+    known = words or {}
     numbers: Counter[str] = Counter()
     for value, number in counts:
         if value:
             numbers[value] += number
     if chosen:
         numbers.setdefault(chosen, 0)
-    return tuple(FilterChoice(value, number, value == chosen) for value, number in numbers.most_common(MAX_CHOICES))
+    return tuple(
+        Facet(value, known.get(value) or value, number, value == chosen)
+        for value, number in numbers.most_common(MAX_CHOICES)
+    )
 
 
 class RunMatches(Struct, frozen=True):
@@ -203,7 +202,9 @@ def match_runs(previews: Sequence[RunPreview], chosen: RunFilter) -> RunMatches:
     """The search looks through the name, id and agent of each run. Runs in progress come first."""
     searched, text = previews, chosen.q.casefold()
     if text:
-        searched = [each for each in previews if text in _search_text(each.name, each.id, each.agent_id)]
+        searched = [
+            each for each in previews if text in _search_text(each.name, each.id, each.agent_id, each.agent_name)
+        ]
     matching = filter_runs(searched, chosen)
     if live := [preview for preview in matching if preview.state in LIVE]:
         matching = [*live, *(preview for preview in matching if preview.state not in LIVE)]
@@ -211,20 +212,27 @@ def match_runs(previews: Sequence[RunPreview], chosen: RunFilter) -> RunMatches:
 
 
 def runs_page(
-    runs: RunMatches, lines: Sequence[RunLine], chosen: RunFilter, *, further: str = "", may_run: bool = False
+    runs: RunMatches,
+    lines: Sequence[RunLine],
+    chosen: RunFilter,
+    *,
+    words: Mapping[str, str] | None = None,
+    further: str = "",
+    may_run: bool = False,
 ) -> RunsPage:
+    """`words`: what agents and documents are called, by their ids."""
     previews, searched, matching = runs.all_runs, runs.searched, runs.filtered
     # What each filter offers are the runs that match the other filters.
     states = [preview.state for preview in filter_runs(searched, replace(chosen, status=""))]
     agents = Counter([preview.agent_id for preview in filter_runs(searched, replace(chosen, agent_id=""))])
     tests = Counter([preview.tests for preview in filter_runs(searched, replace(chosen, test=""))])
     return RunsPage(
-        answer=answer(previews, matching, chosen),
+        answer=answer(previews, matching, chosen, words or {}),
         lines=tuple(lines),
         wanted=chosen,
         states=choices([(state.value, states.count(state)) for state in RunState if state in states], chosen.status),
-        agents=choices(agents.items(), chosen.agent_id),
-        tests=choices([(name, n) for names, n in tests.items() for name in _test_names(names)], chosen.test),
+        agents=choices(agents.items(), chosen.agent_id, words),
+        tests=choices([(name, n) for names, n in tests.items() for name in _test_names(names)], chosen.test, words),
         total=len(previews),
         matching=len(matching),
         going=sum(preview.state in LIVE for preview in matching),
@@ -232,17 +240,21 @@ def runs_page(
         may_run=may_run,
         address=f"/?{chosen.query()}" if chosen.active else "/",
         cleared=tuple(
-            (word, value, f"/?{chosen.query(**{name: ''})}")
+            (word, (words or {}).get(value) or value, f"/?{chosen.query(**{name: ''})}")
             for (word, value), name in zip(chosen.active, [n for n, v in asdict(chosen).items() if v], strict=True)
         ),
     )
 
 
-def answer(previews: Sequence[RunPreview], matching: Sequence[RunPreview], chosen: RunFilter) -> str:
+def answer(
+    previews: Sequence[RunPreview], matching: Sequence[RunPreview], chosen: RunFilter, words: Mapping[str, str]
+) -> str:
     if not previews:
         return "No runs yet."
     if not matching:
-        return f"No run is like that: {', '.join(f'{word} {value}' for word, value in chosen.active)}."
+        return (
+            f"No run is like that: {', '.join(f'{word} {words.get(value) or value}' for word, value in chosen.active)}."
+        )
     states = [preview.state for preview in matching]
     live, broken = (sum(map(states.count, kind)) for kind in (LIVE, BROKEN))
     count = (
@@ -250,6 +262,21 @@ def answer(previews: Sequence[RunPreview], matching: Sequence[RunPreview], chose
     )
     going = f"{live:,} going on" if live else "none going on"
     return f"{count}, {going}{f', {broken:,} that did not reach the end' if broken else ''}."
+
+
+async def filter_words(store: Store, previews: Sequence[RunPreview], within: AccessScope) -> dict[str, str]:
+    """What the agents and documents of these runs are called, by their ids: as they are described, else as the newest
+    run was told."""
+    words = {each.agent_id: each.agent_name for each in reversed(previews) if each.agent_name}
+    ids: dict[DocumentKind, set[str]] = {DocumentKind.AGENT: {each.agent_id for each in previews if each.agent_id}}
+    for path in {path for each in previews for path, _ in each.tests if is_reference(path)}:
+        reference = read_reference(path)
+        ids.setdefault(reference.kind, set()).add(reference.id)
+    for kind, keys in ids.items():
+        words |= {key: name for key, name in (await store.documents.labels(kind, keys, within)).items() if name}
+    # Who shares a name is told apart by the id.
+    shared = {name for name, number in Counter(words.values()).items() if number > 1}
+    return {key: f"{name} ({short_case_id(key)})" if name in shared else name for key, name in words.items()}
 
 
 async def show(request: Request) -> Response:
@@ -265,7 +292,11 @@ async def show(request: Request) -> Response:
     further = f"/?{urlencode([*fields, ('after', encode_cursor(shown[-1].id))])}" if len(rest) > LIMIT else ""
     own = await host_of(request).store.queue.own([preview.id for preview in shown])
     lines = [run_line(summary, names, own) for summary in summaries]
-    page = runs_page(runs, lines, chosen, further=further, may_run=caller.may(KeyScope.RUN))
+    # The previews may be two seconds old: what the sentence counts is what the lines say.
+    states = {summary.run.id: summary.run.state for summary in summaries}
+    runs = match_runs([replace(each, state=states.get(each.id, each.state)) for each in previews], chosen)
+    words = await filter_words(host_of(request).store, previews, caller.within)
+    page = runs_page(runs, lines, chosen, words=words, further=further, may_run=caller.may(Permission.RUN))
     return respond(request, "runs.html", page)
 
 

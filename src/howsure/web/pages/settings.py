@@ -1,10 +1,11 @@
 """Settings, for administrators: API keys and passwords, the audit log, and what the service may call. A caller who is
-limited to some agents sees neither keys nor log, as in the API."""
+limited to some agents sees neither keys nor log, as in the API. And the sessions: everybody sees and ends their own,
+administrators those of their organisation."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -14,13 +15,17 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from howsure.config import ServiceSettings
-from howsure.errors import InputError, PlanRefused
-from howsure.reports.figures import iso_utc, pluralize
-from howsure.services.host.keys import Caller, KeyRequest, make_key, set_password
+from howsure.errors import InputError, NotFound, PlanRefused
+from howsure.model.access_scope import EVERYWHERE, AccessRole, AccessScope
+from howsure.reports.figures import pluralize, short_time
+from howsure.services.host.audit import with_key_names
+from howsure.services.host.keys import Caller, KeyRequest, key_limits_problem, make_key, set_password
+from howsure.services.host.roles import SCOPES_OF, Permission, role_of
+from howsure.store.audit import AuditEntry
 from howsure.store.keys import ApiKey, KeyScope
-from howsure.store.logs import AuditEntry
 from howsure.store.pages import is_number, next_cursor
-from howsure.web.pages.library import short_time
+from howsure.store.sessions import SignInSession
+from howsure.web.pages.sign_in import record
 from howsure.web.responses import respond
 from howsure.web.routes import NotAllowed, PageRoute, caller_of, decode_cursor, encode_cursor, host_of, read_form
 
@@ -42,6 +47,9 @@ def read_key_form(form: Mapping[str, Sequence[str]], caller: Caller) -> KeyReque
     if not name:
         raise PlanRefused("a key needs a name, so that whoever reads the log knows whose it is")
     known = {scope.value: scope for scope in KeyScope}
+    roles = {role.value: role for role in AccessRole}
+    scopes = [known[word] for word in form.get("scope", ()) if word in known]
+    scopes += [scope for word in form.get("role", ()) if word in roles for scope in SCOPES_OF[roles[word]]]
     agents = tuple(filter(None, (each.strip() for each in "".join(form.get("agents", ())).split(","))))
     home, organization = caller.within.organization_id, "".join(form.get("organization", ()))
     days = "".join(form.get("days", ()))
@@ -49,7 +57,7 @@ def read_key_form(form: Mapping[str, Sequence[str]], caller: Caller) -> KeyReque
         raise PlanRefused(f"days: expected a whole number from 1 to {MAX_DAYS}, found {days!r}")
     return KeyRequest(
         name=name,
-        scopes=[known[word] for word in form.get("scope", ()) if word in known],
+        scopes=scopes,
         organization_id=home if home is not None else organization or None,
         agent_ids=agents or None,
         days=float(days) if days else None,
@@ -96,17 +104,17 @@ class SettingsPage(Struct, frozen=True, kw_only=True):
     """What the page shows. `secret` is that of a new key, shown only once."""
 
     answer: str
-    trouble: str
-    secret: str
+    trouble: str = ""
+    secret: str = ""
     keys: tuple[KeyLine, ...]
     more_keys: str
     deeds: tuple[AuditLine, ...]
     more_deeds: str
     targets: tuple[TargetLine, ...]
     facts: tuple[tuple[str, str], ...]
-    scopes: tuple[str, ...]
-    keys_needed: bool
-    names_organization: bool
+    roles: tuple[str, ...]
+    keys_needed: bool = False
+    names_organization: bool = True
 
 
 def settings_page(
@@ -126,13 +134,9 @@ def settings_page(
         answer=f"{can_open} of {listed} can open something."
         if keys
         else "There are no keys: only this machine is served.",
-        trouble="",
-        secret="",
         keys=keys,
         more_keys=_next_page("keys", next_cursor(api_keys[-1])) if len(api_keys) == KEYS else "",
-        deeds=tuple(
-            AuditLine(short_time(iso_utc(each.at)), each.actor, each.action, each.subject, each.status) for each in log
-        ),
+        deeds=tuple(AuditLine(short_time(each.at), each.actor, each.action, each.subject, each.status) for each in log),
         more_deeds=_next_page("log", next_cursor(log[-1])) if len(log) == AUDIT_ENTRIES else "",
         # Only name and kind: the options may name code and secrets.
         targets=tuple(
@@ -145,9 +149,7 @@ def settings_page(
             ("largest request", f"{rules.largest_body / 1_000_000:.0f} MB"),
             ("other origins", ", ".join(rules.origins) or "none"),
         ),
-        scopes=tuple(scope.value for scope in KeyScope),
-        keys_needed=False,
-        names_organization=True,
+        roles=tuple(role.value for role in AccessRole),
     )
 
 
@@ -162,30 +164,31 @@ def _key_line(key: ApiKey, now: datetime) -> KeyLine:
         id=key.id,
         name=key.name,
         kind="password" if key.is_password else "key",
-        scopes=", ".join(scope.value for scope in key.scopes),
-        organization="every one" if key.organization_id is None else key.organization_id or "the nameless one",
+        scopes=role.value if (role := role_of(key.scopes)) else ", ".join(scope.value for scope in key.scopes),
+        organization=organization_words(key.within),
         agents="every one" if key.agent_ids is None else ", ".join(key.agent_ids) or "none",
-        made=short_time(iso_utc(key.created_at)),
-        used=short_time(iso_utc(key.used_at)) or "never",
-        ends=short_time(iso_utc(key.expires_at)) or "never",
+        made=short_time(key.created_at),
+        used=short_time(key.used_at) or "never",
+        ends=short_time(key.expires_at) or "never",
         state=state,
         is_open=is_open,
     )
 
 
-def organization_caller(request: Request) -> Caller:
-    """The caller, who must not be limited to some agents: keys and log cover the whole organisation."""
-    caller = caller_of(request)
-    if caller.within.agent_ids is not None:
-        raise NotAllowed("you may see some agents only: this needs a key for the whole organisation")
-    return caller
+def organization_words(within: AccessScope) -> str:
+    return "every one" if within.organization_id is None else within.organization_id or "the nameless one"
 
 
 async def show(request: Request, secret: str = "", trouble: str = "", status: int = 200) -> Response:
-    caller, host, query = organization_caller(request), host_of(request), request.query_params
+    caller, host, query = caller_of(request), host_of(request), request.query_params
     keys_before, log_before = (decode_cursor(query.get(name, "")) for name in ("keys", "log"))
-    keys = await host.store.keys.several(limit=KEYS, before=keys_before, within=caller.within)
-    log = await host.store.audit.several(limit=AUDIT_ENTRIES, before=log_before, within=caller.within)
+    keys: list[ApiKey] = []
+    log: list[AuditEntry] = []
+    if caller.may(Permission.KEYS):
+        keys = await host.store.keys.several(limit=KEYS, before=keys_before, within=caller.within)
+    if caller.may(Permission.AUDIT):
+        log = await host.store.audit.several(limit=AUDIT_ENTRIES, before=log_before, within=caller.within)
+    log = await with_key_names(host.store, log)
     # Targets and service facts are the operator's: a caller of one organisation does not see them.
     sees_all = caller.within.organization_id is None
     page = replace(
@@ -202,14 +205,19 @@ async def show(request: Request, secret: str = "", trouble: str = "", status: in
 
 async def make(request: Request) -> Response:
     """Make a key, whose secret is shown once, or a password."""
-    caller, form, store = organization_caller(request), await form_fields(request), host_of(request).store
+    caller, form, store = caller_of(request), await form_fields(request), host_of(request).store
     password = "".join(form.get("password", ()))
     try:
         key_request = read_key_form(form, caller)
+        if problem := key_limits_problem(key_request, caller):
+            raise NotAllowed(problem)
         if password:
-            await set_password(store, key_request, password)
+            request.state.subject = (await set_password(store, key_request, password)).id
             return RedirectResponse("/settings", 303)
-        _, secret = await make_key(store, key_request)
+        key, secret = await make_key(store, key_request)
+        request.state.subject = key.id
+    except NotAllowed:
+        raise
     except InputError as error:
         return await show(request, trouble=str(error), status=422)
     return await show(request, secret=secret, status=201)
@@ -217,13 +225,79 @@ async def make(request: Request) -> Response:
 
 async def revoke(request: Request) -> Response:
     """Revoke a key. It stays in the list."""
-    caller = organization_caller(request)
-    await host_of(request).store.keys.revoke(request.path_params["key_id"], caller.within)
+    await host_of(request).store.keys.revoke(request.path_params["key_id"], caller_of(request).within)
     return RedirectResponse("/settings", 303)
 
 
+class SessionLine(Struct, frozen=True, kw_only=True):
+    """An open session, without its token."""
+
+    id: str
+    name: str
+    organization: str
+    begun: str
+    used: str
+    ends: str
+    address: str
+    browser: str
+    is_own: bool
+    is_this: bool
+
+
+class SessionsPage(Struct, frozen=True):
+    answer: str
+    lines: tuple[SessionLine, ...]
+
+
+async def show_sessions(request: Request) -> Response:
+    caller, host = caller_of(request), host_of(request)
+    idle, sees_all = timedelta(minutes=host.rules.session_idle_minutes), caller.may(Permission.SESSIONS)
+    limits: dict[str, Any] = {"within": caller.within} if sees_all else {"owner": caller.id}
+    lines = [_session_line(each, caller) for each in await host.store.sessions.several(idle, **limits)]
+    answer = f"{pluralize(len(lines), 'session')} of {'your organisation' if sees_all else 'yours'} open now."
+    ordered = sorted(lines, key=lambda line: (not line.is_this, not line.is_own))
+    return respond(request, "sessions.html", SessionsPage(answer, tuple(ordered)))
+
+
+def _session_line(session: SignInSession, caller: Caller) -> SessionLine:
+    return SessionLine(
+        id=session.id,
+        name=session.name,
+        organization=organization_words(session.within),
+        begun=short_time(session.created_at),
+        used=short_time(session.used_at),
+        ends=short_time(session.ends_at),
+        address=session.address,
+        browser=session.browser,
+        is_own=session.owner == caller.id,
+        is_this=session.id == caller.session_id,
+    )
+
+
+async def end_session(request: Request) -> Response:
+    """Sign out one session, or (`everywhere`) all sessions of the same person."""
+    caller, store, form = caller_of(request), host_of(request).store, await read_form(request)
+    session = await store.sessions.by_id(request.path_params["session_id"])
+    if session is None or not (session.owner == caller.id or _oversees(caller, session)):
+        raise NotFound("there is no such session")
+    if "everywhere" in form:
+        limits = EVERYWHERE if session.owner == caller.id else caller.within
+        await store.sessions.end(owner=session.owner, within=limits)
+    else:
+        await store.sessions.end(session_id=session.id)
+    await record(request, "sign-out-everywhere" if "everywhere" in form else "session-end", caller, session.id)
+    return RedirectResponse("/settings/sessions", 303)
+
+
+def _oversees(caller: Caller, session: SignInSession) -> bool:
+    own = caller.within.organization_id
+    return caller.may(Permission.SESSIONS) and own in (None, session.within.organization_id)
+
+
 ROUTES = [
-    PageRoute("/settings", show, KeyScope.ADMIN),
-    PageRoute("/settings/keys", make, KeyScope.ADMIN, "POST"),
-    PageRoute("/settings/keys/{key_id}/revoke", revoke, KeyScope.ADMIN, "POST"),
+    PageRoute("/settings", show, Permission.MAKE_KEYS),
+    PageRoute("/settings/keys", make, Permission.MAKE_KEYS, "POST"),
+    PageRoute("/settings/keys/{key_id}/revoke", revoke, Permission.KEYS, "POST"),
+    PageRoute("/settings/sessions", show_sessions, Permission.OWN_SESSIONS),
+    PageRoute("/settings/sessions/{session_id}/end", end_session, Permission.OWN_SESSIONS, "POST"),
 ]

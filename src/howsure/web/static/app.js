@@ -34,7 +34,7 @@
   const help = () => $("#help").showModal();
   const keys = {
     j: () => choose(1), k: () => choose(-1),
-    Enter: () => { const to = lines()[at]?.dataset.open; if (to) location.assign(to); },
+    Enter: () => { const line = lines()[at]; const to = line?.dataset.open ?? line?.querySelector("a")?.href; if (to) { line.querySelector("a") ? line.querySelector("a").click() : location.assign(to); } },
     n: () => follow("[data-next]"), p: () => follow("[data-previous]"), u: () => follow("[data-up]"),
     e: cite, "[": () => repeat(-1), "]": () => repeat(1),
     l: () => follow("[data-label]"),
@@ -83,9 +83,46 @@
     if (question && !confirm(question)) event.preventDefault();
   });
   document.addEventListener("change", (event) => {
-    if (event.target.matches("[data-submits]")) event.target.form.requestSubmit();
+    if (event.target.matches("[data-submits]")) {
+      place.leave(`.filters [name="${event.target.name}"]`);
+      event.target.form.requestSubmit();
+    }
     if (event.target.matches("[data-pick]")) picked();
     if (event.target.matches("[data-keys]")) kept.set("howsure-keys", event.target.checked);
+  });
+
+  // ---- one's place: the list that a line was opened from, the line, and what was chosen; for as long as the window lasts
+  const place = {
+    here: () => location.pathname + location.search,
+    read: (name) => { try { return JSON.parse(sessionStorage.getItem(name)); } catch { return null; } },
+    write: (name, value) => { try { sessionStorage.setItem(name, JSON.stringify(value)); } catch { /* private: nothing is kept */ } },
+    leave: (selector) => place.write("howsure-focus", { path: location.pathname, selector }),
+    focus: (target) => {
+      if (!target) return;
+      const line = target.closest("[data-line]");
+      if (line) { at = lines().indexOf(line) - 1; choose(1); } else target.focus({ preventScroll: true });
+    },
+    restore: () => {
+      const left = place.read("howsure-focus");
+      sessionStorage.removeItem("howsure-focus");
+      const returned = performance.getEntriesByType("navigation")[0]?.type === "back_forward";
+      const opened = place.read(`howsure-opened ${location.pathname}`);
+      if (left?.path === location.pathname) place.focus($(left.selector));
+      else if (/^#case-/.test(location.hash)) place.focus(document.getElementById(location.hash.slice(1))?.querySelector("a"));
+      else if (opened?.address === place.here() && (returned || opened.returns)) place.focus(all("[data-line] a").find((each) => each.getAttribute("href") === opened.link));
+    },
+  };
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (link.matches("#cases .chip")) place.leave("#cases .chip[aria-current]");
+    if (link.closest("[data-line]")) place.write(`howsure-opened ${location.pathname}`, { address: place.here(), link: link.getAttribute("href") });
+    const list = link.matches("[data-up]") && link.pathname !== location.pathname && !link.search ? place.read(`howsure-opened ${link.pathname}`) : null;
+    if (list) {
+      // Up is where one came from: the same page of the list, with the same filters.
+      place.write(`howsure-opened ${link.pathname}`, { ...list, returns: true });
+      link.href = list.address + link.hash;
+    }
   });
 
   // ---- picking two runs; what was picked stays picked when lines come anew
@@ -101,7 +138,9 @@
   // ---- what comes when its fold is opened; until then, and where that fails, there is a link to it
   const fetched = async (part, address) => {
     const reply = await fetch(address, { headers: { "HX-Request": "true", "HX-Target": part.id } });
-    if (reply.ok) part.outerHTML = await reply.text();
+    // A reply that is not read to its end keeps its connection.
+    const text = await reply.text();
+    if (reply.ok) part.outerHTML = text;
     ready();
   };
   document.addEventListener("toggle", ({ target }) => {
@@ -113,12 +152,14 @@
   }, true);
 
   // ---- what comes anew: not while somebody is in it, and what was picked stays so
-  document.addEventListener("htmx:beforeRequest", (event) => {
-    const own = event.target;
-    if (!own.matches?.("[data-frozen]") || !own.contains(document.activeElement)) return;
-    event.preventDefault();
+  const held = (own) => {
+    if (!own?.matches?.("[data-frozen]") || !own.contains(document.activeElement)) return false;
     own.dataset.held = "yes";
-  });
+    return true;
+  };
+  document.addEventListener("htmx:beforeRequest", (event) => { if (held(event.target)) event.preventDefault(); });
+  // Somebody may have come into it while it was on its way.
+  document.addEventListener("htmx:beforeSwap", (event) => { if (held(event.detail.requestConfig?.elt)) event.detail.shouldSwap = false; });
   document.addEventListener("focusout", () => setTimeout(() => {
     for (const own of all("[data-held]")) {
       if (own.contains(document.activeElement)) continue;
@@ -126,7 +167,14 @@
       htmx.trigger(own, "poll");
     }
   }));
+  // Folds that were open stay open: those that have a name, and the place among those of the same name.
+  let unfolded = new Set();
+  const folds = (place) => [...place.querySelectorAll("details")].map((fold) => [fold, fold.querySelector("summary")?.textContent.replace(/[\d,.]+/g, "")]);
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    unfolded = new Set(folds(event.detail.target).filter(([fold]) => fold.open).map(([, name]) => name));
+  });
   document.addEventListener("htmx:afterSettle", () => {
+    for (const [fold, name] of all("#live").flatMap(folds)) if (unfolded.has(name)) fold.open = true;
     for (const box of all("[data-pick]")) if (picks.has(box.value)) box.checked = true;
     ready();
   });
@@ -201,4 +249,6 @@
   if (toggle) toggle.checked = !off();
   views();
   ready();
+  // After the browser has gone to the place that the address names, which takes the focus away.
+  addEventListener("load", () => setTimeout(() => { try { place.restore(); } catch { /* private: nothing was kept */ } }));
 })();

@@ -34,5 +34,11 @@
     if (at && event.target.closest("button")) go(Number(at.dataset.at));
   });
   document.addEventListener("htmx:afterSwap", draw);
+  // Who leaves with something written is asked first; what was refused is not kept either.
+  const written = () => JSON.stringify([...new FormData(text.form)]);
+  const kept = text.form.hasAttribute("data-refused") ? "" : written();
+  let sent = false;
+  text.form.addEventListener("submit", () => { sent = true; });
+  window.addEventListener("beforeunload", (event) => { if (!sent && written() !== kept) event.preventDefault(); });
   draw();
 })();

@@ -27,7 +27,7 @@
         headers: { "Content-Type": "application/octet-stream", "X-CSRF-Token": form.dataset.token, Accept: "application/json" },
       });
       const answer = await response.json();
-      if (response.ok) location.assign(form.dataset.then ? form.dataset.then + encodeURIComponent(answer.id) : answer.address);
+      if (response.ok) location.assign(form.dataset.then ? form.dataset.then + answer.cases.split(":").map(encodeURIComponent).join(":") : answer.address);
       else told(place, { answer: answer.detail || answer.answer, faults: answer.faults });
     } catch {
       told(place, { answer: "The service could not be reached, or gave no answer." });

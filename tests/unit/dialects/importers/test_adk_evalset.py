@@ -12,6 +12,7 @@ from adk_files import said
 from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.importers.adk_evalset import AdkEvalSetImporter
 from howsure.dialects.importers.base import ImportOptions
+from howsure.dialects.importers.raw_logs import RawLogImporter
 from howsure.model.case import Case, PlanStep, Scenario, Script
 from howsure.model.expectation import AgentsInvolved, ExpectedCall, FinalState, ToolCalls, Trajectory
 
@@ -48,7 +49,7 @@ def test_a_case_becomes_a_question_with_its_calls_and_state(tmp_path: Path) -> N
     assert question.input == Script(turns=("Hi", "Refund A1"))
     assert question.state == {"tier": "gold"}
     assert question.expectations == (
-        ToolCalls(expected=(ExpectedCall(name="refund", arguments={"order": "A1"}),)),
+        ToolCalls(expected=(ExpectedCall(name="refund", arguments={"order": "A1"}, turn=2),)),
         FinalState(variables={"refunded": True}),
     )
     assert question.metadata["reference_data"]["expected_responses"] == ["Hello", "Done"]
@@ -123,3 +124,115 @@ def test_two_cases_of_one_name_are_refused(tmp_path: Path) -> None:
     case = {"eval_id": "same", "conversation": [invocation("a")]}
     path.write_text(json.dumps(eval_set(case, case), indent=1))
     assert [problem.code for problem in validate(path, AdkEvalSetImporter()).problems] == ["duplicate-id"]
+
+
+RUBRIC = {"rubricId": "polite", "rubricContent": {"textProperty": "Is polite."}, "type": "FINAL_RESPONSE_QUALITY"}
+SAFETY = {"rubric_id": "safe", "rubric_content": {"text_property": "Is safe."}}
+CONFIG = {
+    "criteria": {
+        "tool_trajectory_avg_score": {"threshold": 1.0, "matchType": "in order", "ignoreArgs": True},
+        "response_match_score": 0.5,
+        "rubric_based_tool_use_quality_v1": {
+            "threshold": 0.8,
+            "judge_model_options": {"num_samples": 3},
+            "rubrics": [SAFETY],
+        },
+        "mine": 0.3,
+    },
+    "custom_metrics": {"mine": {"code_config": {"name": "my.metric"}}},
+    "user_simulator_config": {"model": "m"},
+}
+
+
+def test_rubrics_and_the_criteria_beside_the_file_are_carried_and_the_rest_is_lost_aloud(tmp_path: Path) -> None:
+    turns = [invocation("a", "b", tool_uses=[]), {**invocation("c", "d", tool_uses=[]), "rubrics": [SAFETY]}]
+    (tmp_path / "test_config.json").write_text(json.dumps(CONFIG))
+    path = tmp_path / "a.evalset.json"
+    path.write_text(json.dumps(eval_set({"eval_id": "r1", "conversation": turns, "rubrics": [RUBRIC]})))
+    importer = AdkEvalSetImporter()
+    (question,) = read_cases(path, importer)
+    reference = question.metadata["reference_data"]
+    assert reference["adk_criteria"] == {
+        "tool_trajectory_avg_score": {"threshold": 1.0, "match_type": "IN_ORDER", "ignore_args": True},
+        "response_match_score": 0.5,
+        "rubric_based_tool_use_quality_v1": {"threshold": 0.8, "rubrics": [{"rubric_id": "safe", "text": "Is safe."}]},
+    }
+    assert reference["adk_rubrics"] == [
+        {"rubric_id": "polite", "text": "Is polite.", "type": "FINAL_RESPONSE_QUALITY"},
+        {"rubric_id": "safe", "text": "Is safe.", "turn": 2},
+    ]
+    assert sorted(field for _, field, _ in importer.losses) == [
+        "criteria.mine",
+        "criteria.rubric_based_tool_use_quality_v1.judge_model_options",
+        "user_simulator_config",
+    ]
+    assert {id for id, _, _ in importer.losses} == {"r1"}
+
+
+def test_a_file_of_criteria_may_be_named_and_older_lists_have_them_too(tmp_path: Path) -> None:
+    (tmp_path / "test_config.json").write_text('{"criteria": {"safety_v1": 1.0}}')
+    (tmp_path / "mine.json").write_text('{"criteria": {"response_match_score": 0.2}}')
+    path = tmp_path / "a.test.json"
+    path.write_text(json.dumps([{"query": "a"}]))
+    assert AdkEvalSetImporter().detect(path, path.read_bytes())
+    assert not RawLogImporter().detect(path, path.read_bytes())
+    for options, criteria in (
+        (ImportOptions(), {"safety_v1": 1.0}),
+        (ImportOptions(criteria=tmp_path / "mine.json"), {"response_match_score": 0.2}),
+    ):
+        (question,) = read_cases(path, AdkEvalSetImporter(options))
+        assert question.metadata["reference_data"]["adk_criteria"] == criteria
+
+
+@pytest.mark.parametrize(
+    ("criteria", "code", "field"),
+    [
+        ({"tool_trajectory_avg": 1.0}, "unknown-name", "criteria.tool_trajectory_avg"),
+        ({"token_usage_v1": 1.0}, "unknown-name", "criteria.token_usage_v1"),
+        ({"safety_v1": "high"}, "wrong-kind", "criteria.safety_v1.threshold"),
+        (
+            {"tool_trajectory_avg_score": {"threshold": 1, "match_type": 7}},
+            "unknown-value",
+            "criteria.tool_trajectory_avg_score.match_type",
+        ),
+        ([], "wrong-kind", "criteria"),
+    ],
+)
+def test_criteria_that_nobody_knows_are_problems_of_their_file(
+    criteria: Any, code: str, field: str, tmp_path: Path
+) -> None:
+    (tmp_path / "test_config.json").write_text(json.dumps({"criteria": criteria}))
+    path = tmp_path / "a.evalset.json"
+    path.write_text(json.dumps(eval_set({"eval_id": "c", "conversation": [invocation("a")]})))
+    (problem,) = validate(path, AdkEvalSetImporter()).problems
+    assert (Path(problem.file).name, problem.code, problem.field) == ("test_config.json", code, field)
+
+
+PERSONA = {
+    "id": "CURT",
+    "description": "Says little.",
+    "behaviors": [{"name": "b", "behavior_instructions": ["Answer in one word."], "violation_rubrics": ["Talks."]}],
+}
+
+
+@pytest.mark.parametrize(
+    ("persona", "words", "lost"),
+    [
+        (PERSONA, "Says little.\n- Answer in one word.", ["user_persona.behaviors.violation_rubrics"]),
+        ("NOVICE", "A newcomer, friendly and patient", []),
+        ("A pirate", "A pirate", []),
+        (None, "A user of the agent.", []),
+    ],
+    ids=["their own", "built in", "another name", "none"],
+)
+def test_a_list_of_scenarios_keeps_its_personas(persona: Any, words: str, lost: list[str], tmp_path: Path) -> None:
+    scenario = {"starting_prompt": "Hi", "conversation_plan": "Ask for a refund.", "user_persona": persona}
+    path = tmp_path / "scenarios.json"
+    path.write_text(json.dumps({"scenarios": [scenario]}))
+    importer = AdkEvalSetImporter()
+    assert importer.detect(path, path.read_bytes())
+    (case,) = read_cases(path, importer)
+    assert isinstance(case.input, Scenario)
+    assert case.input.persona.startswith(words)
+    assert (case.input.initial_message, case.input.plan) == ("Hi", (PlanStep(say="Ask for a refund."),))
+    assert [field for _, field, _ in importer.losses] == lost

@@ -8,18 +8,25 @@ from typing import Any
 
 import pytest
 
-from adk_files import event, history, refund_events, result, write_history
+from adk_files import event, history, refund_events, result, said, write_history
 from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.importers.adk_history import AdkHistoryImporter, AdkSessionImporter, declared_tools_of
 from howsure.dialects.importers.base import ImportOptions
 from howsure.dialects.simulation import SimulationDialect
+from howsure.graders.measures import measures
+from howsure.graders.measures.base import Measure
 from howsure.model.case import Case, Script
 from howsure.model.expectation import ExpectedCall, ToolCalls
+from howsure.model.score import Score
 from howsure.model.transcript import AgentStep, BrokenRecording, Tool, ToolStep, Transcript, Usage
 
 
 def read(path: Path, **options: Any) -> list[Case]:
     return list(read_cases(path, AdkHistoryImporter(ImportOptions(**options))))
+
+
+def measure_named(name: str) -> Measure:
+    return next(one for one in measures() if one.name == name)
 
 
 def recorded(case: Case) -> Transcript:
@@ -82,6 +89,31 @@ def test_it_comes_back_from_a_simulation_file_with_its_columns_alone(name: str, 
     SimulationDialect().write(cases, tmp_path / name)
     assert list(read_cases(tmp_path / name, SimulationDialect())) == cases
     assert "howsure_case" not in (tmp_path / name).read_text()
+
+
+async def test_the_durations_that_adk_measured_are_the_latency_and_stay_with_the_row(tmp_path: Path) -> None:
+    turn = result()["eval_metric_result_per_invocation"][0]
+    turn["actual_invocation"] |= {"duration": 2.5, "model_duration": 1.5, "tool_duration": 0.25}
+    (case,) = read(write_history(tmp_path, history(result(eval_metric_result_per_invocation=[turn]))))
+    (grade,) = await measure_named("latency_metrics").grade(case, recorded(case))
+    assert isinstance(grade, Score)
+    assert (grade.value, grade.reason) == (2.5, "2.500 s over 1 turn, as `adk eval` measured it")
+    assert (grade.details["llm_latency_seconds"], grade.details["tool_latency_seconds"]) == (1.5, 0.25)
+    SimulationDialect().write([case], tmp_path / "out.csv")
+    assert list(read_cases(tmp_path / "out.csv", SimulationDialect())) == [case]
+
+
+def test_a_written_row_has_every_column_that_readers_of_the_format_look_for(tmp_path: Path) -> None:
+    cases = read(write_history(tmp_path, history(result())))
+    SimulationDialect().write(cases, tmp_path / "out.jsonl")
+    row = json.loads((tmp_path / "out.jsonl").read_text())
+    assert row["trace_summary"].splitlines() == ["user: I want a refund", "billing: Done."]
+    assert row["sub_agent_trace"] == [{"name": "billing", "text": "Done."}]
+    tools = [(one["tool_name"], one["input_arguments"]) for one in row["extracted_data"]["tool_interactions"]]
+    assert tools == [
+        ("transfer_to_agent", {"agent_name": "billing"}),
+        ("issue_refund", {"order_id": "A1", "amount": 50}),
+    ]
 
 
 def test_the_tools_are_those_that_the_agent_declared(tmp_path: Path) -> None:
@@ -257,9 +289,9 @@ root_agent = Agent(name="root", tools=[lookup], sub_agents=[billing])
 
 def test_tools_are_read_from_the_source_without_running_it(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(SOURCE + "\nraise SystemExit('must not run')\n")
-    declared = declared_tools_of(tmp_path)
-    assert declared.problems == []
-    functions = {one["name"]: one for one in declared.declarations[0]["function_declarations"]}
+    declared, problems = declared_tools_of(tmp_path)
+    assert problems == []
+    functions = {one["name"]: one for one in declared[0]["function_declarations"]}
     assert list(functions) == ["refund", "lookup", "transfer_to_agent"]
     assert functions["lookup"] == {
         "name": "lookup",
@@ -277,11 +309,58 @@ def test_tools_are_read_from_the_source_without_running_it(tmp_path: Path) -> No
 )
 def test_a_list_that_only_running_would_tell_is_not_used(tools: str, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(f"def lookup():\n    pass\n\nagent = Agent(tools={tools})\n")
-    declared = declared_tools_of(tmp_path)
-    assert declared.declarations == []
-    assert [(one.code, one.line) for one in declared.problems] == [("unreadable-tool", 4)]
+    declared, problems = declared_tools_of(tmp_path)
+    assert declared == []
+    assert [(one.code, one.line) for one in problems] == [("unreadable-tool", 4)]
 
 
 def test_a_folder_without_agents_or_with_broken_source_declares_nothing(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def (:\n")
-    assert declared_tools_of(tmp_path).declarations == []
+    assert declared_tools_of(tmp_path) == ([], [])
+
+
+def test_without_a_session_the_event_of_the_answer_and_the_answer_are_one_call_of_the_model(tmp_path: Path) -> None:
+    """ADK 2 writes the answer of a turn apart from its event, which keeps the tokens."""
+    used = {"model_version": "gemini-2.5-flash", "usage_metadata": {"prompt_token_count": 11}}
+    turn = {
+        "actual_invocation": {
+            "user_content": said("Hi", "user"),
+            "final_response": said("Hello."),
+            "intermediate_data": {"invocation_events": [{"author": "shop", "content": None, **used}]},
+        }
+    }
+    document = history(result(eval_metric_result_per_invocation=[turn], session_details=None))
+    (case,) = read_cases(write_history(tmp_path, document), AdkHistoryImporter())
+    assert isinstance(case.recorded, Transcript)
+    assert [message.content for message in case.recorded.messages] == ["Hi", "Hello."]
+    assert [span.name for span in case.recorded.spans or () if span.name == "call_llm"] == ["call_llm"]
+
+
+def test_the_criteria_that_adk_measured_by_its_rubrics_and_its_verdict_are_kept(tmp_path: Path) -> None:
+    metrics = [
+        {
+            "metric_name": "tool_trajectory_avg_score",
+            "score": 0.5,
+            "threshold": 1.0,
+            "criterion": {"threshold": 1.0, "match_type": 2, "ignore_args": False},
+        },
+        {"metric_name": "response_match_score", "score": 0.25, "threshold": 0.8},
+        {"metric_name": "tool_call_count_v1", "score": 2.0},
+    ]
+    changed = result(overall_eval_metric_results=metrics, final_eval_status=2)
+    rubric = {"rubric_id": "r", "rubric_content": {"text_property": "Is polite."}, "type": "FINAL_RESPONSE_QUALITY"}
+    changed["eval_metric_result_per_invocation"][0]["actual_invocation"]["rubrics"] = [rubric]
+    (case,) = read_cases(write_history(tmp_path, history(changed)), AdkHistoryImporter())
+    reference = case.metadata["reference_data"]
+    assert reference["adk_criteria"] == {
+        "tool_trajectory_avg_score": {"threshold": 1.0, "match_type": "ANY_ORDER"},
+        "response_match_score": 0.8,
+    }
+    assert reference["adk_rubrics"] == [{"rubric_id": "r", "text": "Is polite.", "type": "FINAL_RESPONSE_QUALITY"}]
+    given = {key: value for key, value in case.metadata.items() if key.startswith("adk_score.")}
+    assert given == {
+        "adk_score.final_eval_status": 0.0,
+        "adk_score.tool_trajectory_avg_score": 0.5,
+        "adk_score.response_match_score": 0.25,
+        "adk_score.tool_call_count_v1": 2.0,
+    }

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from benchmark_files import Row, as_lines, faults, imported, otlp, otlp_span, written
-from howsure.dialects.importers.span_cases import attributes_of, unwrapped
-from howsure.dialects.importers.trace_exports import OtlpImporter
+from howsure.dialects.importers.trace_exports import OtlpImporter, attributes_of, unwrapped
 from howsure.model.case import Script
 from howsure.model.transcript import Transcript, Usage
 

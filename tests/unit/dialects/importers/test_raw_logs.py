@@ -51,7 +51,7 @@ def test_a_file_is_one_conversation(lines: bool, tmp_path: Path) -> None:
     assert re.fullmatch("billing_[0-9a-f]{12}", case.id)
     assert case.input == Script(turns=("Hi", "Where is A1?"))
     assert case.expectations == (
-        ToolCalls(expected=(ExpectedCall(name="lookup", arguments={"order": "A1"}),)),
+        ToolCalls(expected=(ExpectedCall(name="lookup", arguments={"order": "A1"}, turn=2),)),
         Trajectory(steps=("shop",)),
         AgentsInvolved(names=("shop",)),
     )
@@ -72,8 +72,8 @@ NOTHING = {"query": "Thanks", "expected_tool_use": []}
         ((HELLO, NOTHING), None),
         ((NOTHING, NOTHING), ()),
         ((HELLO, HELLO), None),
-        ((HELLO, NOTHING, ORDER), (ExpectedCall(name="lookup", arguments={"order": "A1"}),)),
-        ((NOTHING, ORDER), (ExpectedCall(name="lookup", arguments={"order": "A1"}),)),
+        ((HELLO, NOTHING, ORDER), (ExpectedCall(name="lookup", arguments={"order": "A1"}, turn=3),)),
+        ((NOTHING, ORDER), (ExpectedCall(name="lookup", arguments={"order": "A1"}, turn=2),)),
     ],
     ids=["unknown and none", "none", "unknown", "unknown, none and one", "none and one"],
 )

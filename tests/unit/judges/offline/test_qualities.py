@@ -6,6 +6,7 @@ import pytest
 
 from howsure.judges.offline.opinions import NoOpinion, OfflineOpinion
 from howsure.judges.offline.qualities import (
+    CHANCE,
     NEEDS_AN_ANSWER,
     WEIGHED,
     AnswerContext,
@@ -47,17 +48,17 @@ def test_every_value_is_a_whole_number_from_one_to_five(name: str) -> None:
             assert 0 <= view.confidence <= 1
 
 
-@pytest.mark.parametrize("name", WEIGHED)
+@pytest.mark.parametrize("name", [name for name in WEIGHED if name not in CHANCE])
 def test_a_good_answer_reaches_four(name: str) -> None:
     assert value(name, GOOD) >= 4
 
 
-@pytest.mark.parametrize("name", ["RelevanceExplain", "IntentResolutionExplain", "TaskAdherenceExplain"])
+@pytest.mark.parametrize("name", ["IntentResolutionExplain", "TaskAdherenceExplain"])
 def test_an_answer_to_something_else_stays_low(name: str) -> None:
     assert value(name, OFF_TOPIC) <= 2
 
 
-@pytest.mark.parametrize("name", ["RelevanceExplain", "HelpfulnessExplain", "TaskAdherenceExplain"])
+@pytest.mark.parametrize("name", ["HelpfulnessExplain", "TaskAdherenceExplain"])
 def test_the_question_said_again_gets_the_lowest(name: str) -> None:
     assert value(name, QUESTION) == 1
 
@@ -75,7 +76,7 @@ MORE_OF_IT = (
 )
 
 
-@pytest.mark.parametrize("name", sorted(NEEDS_AN_ANSWER))
+@pytest.mark.parametrize("name", sorted(NEEDS_AN_ANSWER - CHANCE))
 @pytest.mark.parametrize(
     "padding",
     [
@@ -114,7 +115,7 @@ def test_nothing_put_behind_an_answer_to_something_else_makes_it_good(name: str,
     assert value(name, f"{SOMETHING_ELSE}\n{padding}", FIGURES) <= 2
 
 
-@pytest.mark.parametrize("name", sorted(NEEDS_AN_ANSWER))
+@pytest.mark.parametrize("name", sorted(NEEDS_AN_ANSWER - CHANCE))
 def test_the_figures_count_where_the_answer_speaks_of_them(name: str) -> None:
     answer = (
         "You can take ten lessons in 5 weeks from 3 March, 2 hours each. First plan 2 lessons a week, and then 3 tests "
@@ -124,8 +125,11 @@ def test_the_figures_count_where_the_answer_speaks_of_them(name: str) -> None:
 
 
 def test_an_answer_mostly_of_codes_is_left_open_where_it_would_be_good() -> None:
-    view = judge_quality("FluencyExplain", signals("The key is 3aef0b0cb2e33aef0b0cb2e3.", BESIDE))
-    assert view == NoOpinion("73% of the answer is codes, which it cannot read")
+    keys = (
+        "Start with the AZ-900 cloud exam key 3aef0b0cb2e33aef0b0cb2e3, 7bef0b0cb2e33aef0b0cb2e4, 9cef0b0cb2e33aef0b0c."
+    )
+    view = judge_quality("TaskAdherenceExplain", signals(keys, BESIDE))
+    assert view == NoOpinion("67% of the answer is codes, which it cannot read")
 
 
 def test_the_reason_says_that_an_answer_is_about_something_else() -> None:
@@ -166,20 +170,23 @@ def test_a_reference_lifts_an_answer_that_agrees_with_it() -> None:
         "q", references=("two beginner paths of fifteen hours with four modules and a quiz",)
     )
     agreeing = value(
-        "RelevanceExplain", "Take two beginner paths, fifteen hours in four modules, then the quiz.", with_reference
+        "HelpfulnessExplain", "Take two beginner paths, fifteen hours in four modules, then the quiz.", with_reference
     )
-    assert agreeing > value("RelevanceExplain", OFF_TOPIC, with_reference)
+    assert agreeing > value("HelpfulnessExplain", OFF_TOPIC, with_reference)
 
 
 def test_the_reason_says_what_was_weighed() -> None:
-    view = judge_quality("FluencyExplain", signals(GOOD, BESIDE))
+    view = judge_quality("TaskAdherenceExplain", signals(GOOD, BESIDE))
     assert isinstance(view, OfflineOpinion)
-    assert view.reason.startswith("Weighed from 0 to 1: mechanics 1.00")
-    assert set(view.details["signals"]) == {"mechanics", "variety", "no loops"}
+    assert view.reason.startswith("Weighed from 0 to 1: covers the goal 1.00")
+    assert set(view.details["signals"]) == {"covers the goal", "covers the question", "length"}
 
 
-def test_an_eval_nobody_knows_is_left_open() -> None:
-    assert isinstance(judge_quality("CustomExplain", signals(GOOD, BESIDE)), NoOpinion)
+@pytest.mark.parametrize("name", sorted(CHANCE))
+def test_where_it_was_no_better_than_chance_it_says_so_unless_it_is_obvious(name: str) -> None:
+    view = judge_quality(name, signals(GOOD, BESIDE))
+    assert view == NoOpinion("on answers that it had not seen before, its grades were no better than chance")
+    assert value(name, "Buy it now today. " * 6) == 1, "a loop is obvious"
 
 
 @pytest.mark.parametrize(

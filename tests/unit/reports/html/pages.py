@@ -11,8 +11,8 @@ from typing import Any
 
 from howsure.model.comparison import Comparison
 from howsure.model.result import Result
-from howsure.reports.html import write_page
 from howsure.reports.html.case_data import CaseEntry
+from howsure.reports.html.page import write_page
 from unit.reports.northwind import stream, summary_of
 
 

@@ -66,7 +66,7 @@ def test_a_failure_speaks_for_itself() -> None:
 def test_the_parts_speak_for_their_grader() -> None:
     assert failure_causes(support_results()[0]) == [
         FailureCause("criteria", "Names the accrual rate", "", "failed"),
-        FailureCause("rubric", "Names the policy it follows", "low", "failed"),
+        FailureCause("rubric", "Names the policy it follows", "low", "failed", decides=False),
     ]
     assert case_entry(support_results()[0]).failing == ("criteria", "rubric")
 
@@ -92,7 +92,7 @@ def test_long_text_is_cut_and_foreign_text_is_inert() -> None:
 
 def test_an_entry_is_a_short_list_in_the_order_of_its_fields() -> None:
     made = case_entry(a_result(case=a_case(id="q1", message="Hi")), 3, (7,), "worse")
-    assert msgspec.json.encode(made) == b'[3,"q1","",1,"passed","Hi","",[],[],0.012,[7],"worse"]'
+    assert msgspec.json.encode(made) == b'[3,"q1","",1,"passed","Hi","",[],[],null,[7],"worse"]'
     assert msgspec.json.decode(msgspec.json.encode(made), type=CaseEntry) == made
 
 
@@ -115,7 +115,8 @@ def test_a_conversation_that_is_too_long_keeps_its_ends_and_says_what_is_left_ou
     assert found[SHOWN_ENDS]["role"] == "left out"
     assert found[0]["text"] == "Hello"
     assert found[-1]["text"].startswith("199 yyy")
-    assert len(found[-1]["text"]) < SHORT_TEXT + 100
+    assert len(found[-2]["text"]) < SHORT_TEXT + 100
+    assert len(found[-1]["text"]) == len("199 ") + 9_000
 
 
 def test_a_case_whose_grades_alone_are_too_large_is_left_out_whole() -> None:

@@ -7,7 +7,7 @@ import json
 from howsure.model.score import Score
 from howsure.model.verdict import Verdict
 from howsure.reports.html.case_data import FailureCause
-from howsure.reports.html.collector import IN_MEMORY, ResultCollector
+from howsure.reports.html.page import IN_MEMORY, ResultCollector
 from howsure.testing import a_case, a_transcript
 from unit.reports.northwind import a_result, refund_results, support_results
 
@@ -25,7 +25,7 @@ def test_results_come_back_worst_first_and_else_as_in_the_run() -> None:
             "refund-11",
         ]
         blocks = [json.loads(data) for data in gathered.blocks(order)]
-    assert [block["reasons"][0][:19] for block in blocks[:4]] == ["tool_usage_accuracy"] * 3 + ["target 'recorded': "]
+    assert [block["reasons"][0][:19] for block in blocks[:4]] == ["Tool usage accuracy"] * 3 + ["target 'recorded': "]
     assert len(blocks) == 12
 
 
@@ -38,8 +38,8 @@ def test_what_goes_wrong_is_counted_once_a_result() -> None:
         entries = gathered.entries([0, 3])
     assert [(each.wrong.text, each.count) for each in common] == [
         ("No invented amounts", 3),
-        ("Names the policy it follows", 1),
         ("Names the accrual rate", 1),
+        ("Names the policy it follows", 1),
     ]
     assert common[0].wrong == FailureCause("rubric", "No invented amounts", "high", "failed")
     assert entries[0].wrong == (common[0].number,)

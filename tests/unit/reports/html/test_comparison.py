@@ -41,11 +41,11 @@ def test_a_group_is_told_by_the_other_case() -> None:
 def test_worse_and_better_are_apart_with_what_turned_with_them() -> None:
     (side,) = baseline_comparisons(comparison())
     assert [(each.id, each.was, each.now, each.graders) for each in side.worse] == [
-        ("q7", "passed", "failed", "choice, rubric:R1")
+        ("q7", "passed", "failed", "choice, Asks for the order")
     ]
     assert [(each.id, each.was, each.now) for each in side.better] == [
-        ("q2", "0 of 3 passed", "2 of 3 passed"),
         ("q9", "failed", "passed"),
+        ("q2", "0 of 3 passed", "2 of 3 passed"),
     ]
     assert side.sentence.startswith("after is better than before: 85.0 % of 60 paired cases passed against 70.0 %")
     assert side.looks == "passed"
@@ -115,7 +115,7 @@ def test_what_tells_something_comes_before_what_does_not_when_there_are_many() -
         "−30.0 points",
         "−50.0 to −10.0",
     )
-    assert side.apart_left_out == "4 more differences"
+    assert side.apart_left_out == "4 more differences, which could not be compared or tell nothing sure"
 
 
 def test_what_is_unlike_is_told_with_its_changes_and_what_is_meant_is_not() -> None:

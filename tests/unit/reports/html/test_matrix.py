@@ -12,8 +12,8 @@ from howsure.model.score import Part, Score
 from howsure.model.verdict import Verdict
 from howsure.reports.figures import Rate
 from howsure.reports.html.case_data import case_entry
-from howsure.reports.html.collector import ResultCollector
 from howsure.reports.html.matrix import CHECKS, COLUMNS, Matrix, MatrixCheck, check_outcomes, column_labels
+from howsure.reports.html.page import ResultCollector
 from howsure.testing import a_case
 from unit.reports.northwind import BROKEN, FAILS, HOLDS, a_check, a_result, refund_results, support_results
 

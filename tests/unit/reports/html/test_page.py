@@ -19,17 +19,17 @@ from howsure.model.result import Result
 from howsure.model.run import Counts
 from howsure.model.score import Score
 from howsure.model.verdict import Verdict
-from howsure.reports.html import write_html, write_page
-from howsure.reports.html.collector import ResultCollector
 from howsure.reports.html.page import (
     MAX_FILE_BYTES,
     MAX_PLAIN_BYTES,
     SHOWN_ROWS,
     HtmlPage,
+    ResultCollector,
     head_context,
-    interval_in_words,
-    verdict_segments,
+    write_html,
+    write_page,
 )
+from howsure.reports.html.run_head import interval_in_words, verdict_segments
 from howsure.testing import a_case, a_transcript
 from unit.reports.comparisons import comparison
 from unit.reports.html.pages import Seen, page
@@ -115,7 +115,7 @@ async def test_every_result_has_an_entry_and_a_block_the_worst_first() -> None:
         "why": "needs a judge",
         "failing": [],
         "tags": [],
-        "seconds": 0.012,
+        "seconds": None,
         "wrong": [],
         "change": "",
     }
@@ -128,10 +128,11 @@ async def test_what_goes_wrong_is_in_the_page_itself_the_severe_first() -> None:
         "What goes wrong most often "
         "failed 1 of 4 high No invented amounts rubric "
         "errored 1 of 4 high No invented amounts rubric "
-        "failed 1 of 4 medium Brief, focused replies rubric "
-        "failed 1 of 4 low Names the policy it follows rubric "
         "failed 1 of 4 Names the accrual rate criteria "
         "errored 1 of 4 Apologises criteria "
+        "Only measured: these do not decide any verdict "
+        "failed 1 of 4 medium Brief, focused replies rubric "
+        "failed 1 of 4 low Names the policy it follows rubric "
     )
 
 
@@ -140,7 +141,7 @@ async def test_the_head_says_the_sentence_what_it_means_the_counts_and_each_rate
     assert "7 of 10 passed (70.0 %, likely 40–89 %). 1 errored and 1 skipped: not counted as failures." in words
     assert "between 40 and 89 of every 100 would likely pass. 10 decided cases cannot say it more closely." in words
     assert "7 passed + 3 failed + 1 errored + 1 skipped + 0 pending = 12" in words
-    assert "tool_usage_accuracy 70.0 % [40–89]" in words
+    assert "tool usage accuracy 70.0 % [40–89]" in words
 
 
 async def test_the_offline_judge_has_a_banner() -> None:
@@ -151,7 +152,7 @@ async def test_a_page_without_a_program_lists_the_worst_cases() -> None:
     seen = Seen(await page(refund_results()))
     cases = seen.words[seen.words.index("Without JavaScript the first 12 of 12 results") :]
     assert cases.index("refund-03") < cases.index("refund-11") < cases.index("refund-12") < cases.index("refund-01")
-    assert "tool_usage_accuracy 0.5 is below 1: refunded outside the 30-day window" in cases
+    assert "Tool usage accuracy is 0.50, 1.00 is needed: refunded outside the 30-day window." in cases
 
 
 async def test_an_empty_run_is_a_page_too() -> None:
@@ -218,7 +219,7 @@ def noisy(place: int) -> Result:
     return a_result(verdict, case=a_case(id=f"q{place}"), transcript=a_transcript(said))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 async def test_ten_thousand_cases_stay_below_twenty_megabytes(tmp_path: Path) -> None:
     """However badly they pack: there are 51 MB of noise here."""
     path = tmp_path / "report.html"
@@ -269,10 +270,8 @@ def test_several_candidates_have_no_meaning_in_common() -> None:
 def test_graders_that_judge_and_those_that_measure_are_apart() -> None:
     words = head_context(summary_of(refund_results()))
     judged, measured = words["judged"], words["measured"]
-    assert isinstance(judged, list)
-    assert isinstance(measured, list)
-    assert [line["name"] for line in judged] == ["tool_usage_accuracy"]
-    assert [(line["name"], line["absent"]) for line in measured] == [
+    assert [line.name for line in judged] == ["tool_usage_accuracy"]
+    assert [(line.name, line.absent) for line in measured] == [
         ("response_correctness", "1 no judge"),
         ("token_usage", ""),
         ("latency_metrics", ""),
@@ -281,8 +280,7 @@ def test_graders_that_judge_and_those_that_measure_are_apart() -> None:
 
 def test_criteria_rules_and_components_have_their_rates() -> None:
     checks = head_context(summary_of(support_results(), pins=SUPPORT_PINS))["checks"]
-    assert isinstance(checks, list)
-    assert [(name, str(rate), scoped) for name, _, rate, scoped in checks] == [
+    assert [(check.name, str(check.rate), check.scoped) for check in checks] == [
         ("each criterion", "75.0 % [30–99] n 4", False),
         ("each rubric rule", "78.6 % [52–92] n 14", False),
         ("about prompt", "75.0 % [30–99] n 4", True),
@@ -299,7 +297,4 @@ def test_a_table_of_very_many_lines_is_cut_and_counts_what_is_left_out() -> None
     ]
     words = head_context(summary_of(results))
     assert words["rates_left_out"] == "14 lines"
-    assert [len(lines) for lines in (words["candidates"], words["judged"]) if isinstance(lines, list)] == [
-        SHOWN_ROWS,
-        SHOWN_ROWS,
-    ]
+    assert [len(words["candidates"]), len(words["judged"])] == [SHOWN_ROWS, SHOWN_ROWS]

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
@@ -12,8 +11,16 @@ from howsure.llm.specs import parse_model
 from howsure.model.llm_settings import RateLimits
 from howsure.model.run import ModelSpending
 from howsure.model.transcript import Usage
-from howsure.services.cluster.coordinator import RateCoordinator, WorkerReport
-from howsure.services.cluster.leases import LeasedBudget, LeasedLimiter, LeasedTokens, SharedCache, WorkerLeases
+from howsure.services.cluster.coordinator import (
+    LeasedBudget,
+    LeasedLimiter,
+    LeasedTokens,
+    RateCoordinator,
+    SharedCache,
+    WorkerLeases,
+    WorkerReport,
+)
+from unit.llm.virtual import VirtualLoop, virtually
 
 
 class Clock:
@@ -133,8 +140,8 @@ MODEL = parse_model("openai:gpt-x", {"OPENAI_API_KEY": "k"})
 class Counted(RateCoordinator):
     """Counts how often it is asked."""
 
-    def __init__(self, allowance: Allowance | None = None) -> None:
-        super().__init__(allowance, cache=MemoryCache())
+    def __init__(self, loop: VirtualLoop) -> None:
+        super().__init__(None, clock=loop.time, cache=MemoryCache())
         self.asked = 0
         self.given = 0.0
 
@@ -144,85 +151,98 @@ class Counted(RateCoordinator):
         return await super().pace(model, kind, per_minute, amount)
 
 
-async def calls(gate: LeasedLimiter, until: float) -> int:
+async def calls(loop: VirtualLoop, gate: LeasedLimiter, until: float) -> int:
     """How many one caller makes in that time."""
     made = 0
-    while time.monotonic() < until:
+    while loop.time() < until:
         await gate.acquire()
-        if time.monotonic() < until:
+        if loop.time() < until:
             made += 1
         gate.release(False)
     return made
 
 
-def gates(coordinator: RateCoordinator, per_second: float, workers: int, most: int = 8) -> list[LeasedLimiter]:
-    made = [
-        WorkerLeases(coordinator, None).limiter(MODEL, most, RateLimits(requests_per_minute=per_second * 60))
-        for _ in range(workers)
-    ]
+def gates(
+    loop: VirtualLoop, coordinator: RateCoordinator, per_second: float, workers: int, most: int = 8
+) -> list[LeasedLimiter]:
+    rates = RateLimits(requests_per_minute=per_second * 60)
+    made = [WorkerLeases(coordinator, None, loop.time).limiter(MODEL, most, rates) for _ in range(workers)]
     assert all(isinstance(gate, LeasedLimiter) for gate in made)
     return [gate for gate in made if isinstance(gate, LeasedLimiter)]
 
 
-async def test_several_workers_hold_one_rate_together() -> None:
-    coordinator = Counted()
-    until = time.monotonic() + 2.0
-    made = sum(await asyncio.gather(*(calls(gate, until) for gate in gates(coordinator, 200, 3) for _ in range(8))))
-    assert 300 <= made <= 520, "400 calls in two seconds, and half a second's burst"
+def test_several_workers_hold_one_rate_together() -> None:
+    async def run(loop: VirtualLoop) -> int:
+        several = gates(loop, Counted(loop), 200, 3)
+        return sum(await asyncio.gather(*(calls(loop, gate, 2.0) for gate in several for _ in range(8))))
+
+    assert 300 <= virtually(run) <= 520, "400 calls in two seconds, and half a second's burst"
 
 
-async def test_a_call_costs_no_round_trip() -> None:
-    coordinator = Counted()
-    until = time.monotonic() + 1.5
-    made = sum(await asyncio.gather(*(calls(gate, until) for gate in gates(coordinator, 400, 2) for _ in range(8))))
+def test_a_call_costs_no_round_trip() -> None:
+    async def run(loop: VirtualLoop) -> tuple[int, int]:
+        coordinator = Counted(loop)
+        both = gates(loop, coordinator, 400, 2)
+        made = sum(await asyncio.gather(*(calls(loop, gate, 1.5) for gate in both for _ in range(8))))
+        return made, coordinator.asked
+
+    made, asked = virtually(run)
     assert made > 300
-    assert coordinator.asked < made / 4
+    assert asked < made / 4
 
 
-async def test_a_slow_worker_leaves_the_rate_to_a_quick_one() -> None:
-    coordinator = Counted()
-    quick, slow = gates(coordinator, 200, 2)
-    await slow.acquire()
-    until = time.monotonic() + 1.5
-    assert sum(await asyncio.gather(*(calls(quick, until) for _ in range(8)))) > 230
+def test_a_slow_worker_leaves_the_rate_to_a_quick_one() -> None:
+    async def run(loop: VirtualLoop) -> int:
+        quick, slow = gates(loop, Counted(loop), 200, 2)
+        await slow.acquire()
+        return sum(await asyncio.gather(*(calls(loop, quick, 1.5) for _ in range(8))))
+
+    assert virtually(run) > 230
 
 
-async def test_who_is_cancelled_in_line_takes_no_turn() -> None:
-    coordinator = Counted()
-    (gate,) = gates(coordinator, 1, 1, most=2)
-    waiting = [asyncio.create_task(gate.acquire()) for _ in range(2)]
-    await asyncio.sleep(0.05)
-    for task in waiting:
-        task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    assert gate.busy == 0
-    await asyncio.wait_for(gate.acquire(), 5)
+def test_who_is_cancelled_in_line_takes_no_turn() -> None:
+    async def run(loop: VirtualLoop) -> None:
+        (gate,) = gates(loop, Counted(loop), 1, 1, most=2)
+        waiting = [asyncio.create_task(gate.acquire()) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert gate.busy == 0
+        await asyncio.wait_for(gate.acquire(), 5)
+
+    virtually(run)
 
 
-async def test_what_was_not_used_is_given_back() -> None:
-    coordinator = Counted()
-    leases = WorkerLeases(coordinator, None)
-    gate = leases.limiter(MODEL, 8, RateLimits(requests_per_minute=600_000))
-    for _ in range(10):
-        await gate.acquire()
+def test_what_was_not_used_is_given_back() -> None:
+    async def run(loop: VirtualLoop) -> float:
+        coordinator = Counted(loop)
+        leases = WorkerLeases(coordinator, None, loop.time)
+        gate = leases.limiter(MODEL, 8, RateLimits(requests_per_minute=600_000))
+        for _ in range(10):
+            await gate.acquire()
+            gate.release(False)
+        await asyncio.sleep(0.05)
+        await leases.give_back()
+        return coordinator.given
+
+    assert virtually(run) == 10
+
+
+def test_tokens_are_leased_by_their_number_and_corrected() -> None:
+    async def run(loop: VirtualLoop) -> tuple[float, float]:
+        gate = WorkerLeases(Counted(loop), None, loop.time).limiter(MODEL, 4, RateLimits(tokens_per_minute=60_000))
+        assert gate.counts_tokens
+        await gate.acquire(300)
+        first = loop.time()
+        gate.correct(300, 100)
         gate.release(False)
-    await asyncio.sleep(0.05)
-    await leases.give_back()
-    assert coordinator.given == 10
+        await gate.acquire(150)
+        return first, loop.time() - first
 
-
-async def test_tokens_are_leased_by_their_number_and_corrected() -> None:
-    coordinator = Counted()
-    gate = WorkerLeases(coordinator, None).limiter(MODEL, 4, RateLimits(tokens_per_minute=60_000))
-    assert gate.counts_tokens
-    began = time.monotonic()
-    await gate.acquire(300)
-    assert time.monotonic() - began == pytest.approx(0.3, abs=0.15)
-    gate.correct(300, 100)
-    gate.release(False)
-    began = time.monotonic()
-    await gate.acquire(150)
-    assert time.monotonic() - began < 0.15, "200 of the first call's tokens were not used"
+    first, second = virtually(run)
+    assert first == pytest.approx(0.3, abs=0.01)
+    assert second < 0.01, "200 of the first call's tokens were not used"
 
 
 async def test_a_stock_serves_those_in_line_in_order() -> None:

@@ -15,18 +15,18 @@ from howsure.dialects.datasets import FileReport
 from howsure.dialects.lines import Row, RowDialect, write_table
 from howsure.errors import Conflict, Problem
 from howsure.kit import Kit
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.case import Case, SingleTurn
 from howsure.model.run_request import RunRequest
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.cluster.shards import (
     CarriedCases,
-    CutMode,
     FileRange,
     Shard,
-    cut_mode,
     cut_shards,
     has_open_attempts,
+    is_counted,
+    is_cuttable,
     read_records,
     shard_cases,
     shard_positions,
@@ -375,19 +375,19 @@ def talk(*ids: str) -> str:
 @pytest.mark.parametrize(
     ("name", "dialect", "text", "cases", "cut"),
     [
-        ("a.jsonl", "legal", "{}\n{}\n", 2, CutMode.PLAINLY),
-        ("a.ndjson", "explain", "{}\n", 1, CutMode.PLAINLY),
-        ("a.json", "golden", "{}", 1, CutMode.NOT),
-        ("a.json", "test-set", "{}", 1, CutMode.NOT),
-        ("a.jsonl", "simulation", talk('"a"', '"b"'), 2, CutMode.PLAINLY),
-        ("a.jsonl", "simulation", talk('"a"', '"a"'), 2, CutMode.COUNTED),
-        ("a.jsonl", "simulation", talk('"a"', "7"), 2, CutMode.COUNTED),
-        ("a.jsonl", "simulation", talk('"a"', '" "'), 2, CutMode.COUNTED),
-        ("a.jsonl", "simulation", '{"user_inputs": ["Hi"]}\n', 1, CutMode.COUNTED),
-        ("a.csv", "simulation", "question_id,user_inputs\na,x\nb,x\n", 2, CutMode.PLAINLY),
-        ("a.csv", "simulation", "user_inputs,question_id\nx,a\n\nx,a\n", 2, CutMode.COUNTED),
-        ("a.csv", "simulation", "user_inputs,question_id\nx,a\nx,\n", 2, CutMode.COUNTED),
-        ("a.csv", "simulation", "user_inputs,final_response\nx,a\n", 1, CutMode.COUNTED),
+        ("a.jsonl", "legal", "{}\n{}\n", 2, "plainly"),
+        ("a.ndjson", "explain", "{}\n", 1, "plainly"),
+        ("a.json", "golden", "{}", 1, "not"),
+        ("a.json", "test-set", "{}", 1, "not"),
+        ("a.jsonl", "simulation", talk('"a"', '"b"'), 2, "plainly"),
+        ("a.jsonl", "simulation", talk('"a"', '"a"'), 2, "counted"),
+        ("a.jsonl", "simulation", talk('"a"', "7"), 2, "counted"),
+        ("a.jsonl", "simulation", talk('"a"', '" "'), 2, "counted"),
+        ("a.jsonl", "simulation", '{"user_inputs": ["Hi"]}\n', 1, "counted"),
+        ("a.csv", "simulation", "question_id,user_inputs\na,x\nb,x\n", 2, "plainly"),
+        ("a.csv", "simulation", "user_inputs,question_id\nx,a\n\nx,a\n", 2, "counted"),
+        ("a.csv", "simulation", "user_inputs,question_id\nx,a\nx,\n", 2, "counted"),
+        ("a.csv", "simulation", "user_inputs,final_response\nx,a\n", 1, "counted"),
     ],
     ids=[
         "lines that know nothing of each other",
@@ -405,7 +405,9 @@ def talk(*ids: str) -> str:
         "a table without ids",
     ],
 )
-def test_how_a_file_can_be_cut(tmp_path: Path, name: str, dialect: str, text: str, cases: int, cut: CutMode) -> None:
+def test_how_a_file_can_be_cut(tmp_path: Path, name: str, dialect: str, text: str, cases: int, cut: str) -> None:
     path = written(tmp_path, name, text)
     report = FileReport(path=str(path), dialect=dialect, cases=cases)
-    assert cut_mode(CheckedDataset(path, KIT.reader(dialect), report)) is cut
+    dataset = CheckedDataset(path, KIT.reader(dialect), report)
+    counted = "counted" if is_counted(dataset) else "plainly"
+    assert (counted if is_cuttable(dataset) else "not") == cut

@@ -73,7 +73,7 @@ async def begun(work: Workspace, said: RunRequest, store: Store) -> tuple[Worker
         plan = await plan_request(work, store, replace(said, cache=False), utc_now(), stack)
         run = new_run(plan, utc_now())
         await store.create_run(run)
-        return WorkerConfig.unpacked(WorkerConfig.of(work, plan, run).packed()), plan
+        return msgspec.json.decode(msgspec.json.encode(WorkerConfig.of(work, plan, run)), type=WorkerConfig), plan
 
 
 async def worked(config: WorkerConfig, plan: Plan, size: int, **wish: Any) -> list[int]:
@@ -82,7 +82,7 @@ async def worked(config: WorkerConfig, plan: Plan, size: int, **wish: Any) -> li
     try:
         return [(await context.work_on(shard, "", **wish)).made for shard in cut_shards(plan.cases, size)]
     finally:
-        await context.close()
+        await context.stack.aclose()
 
 
 async def exported(store: Store, run: Run) -> list[tuple[int, str, str, str, int]]:
@@ -120,7 +120,7 @@ async def test_a_worker_whose_driver_was_replaced_stores_nothing(tmp_path: Path)
         context = await WorkerContext.opened(config, RateCoordinator(None), "w")
         with pytest.raises(Conflict):
             await context.work_on(next(cut_shards(plan.cases, 6)), "machine/1/2/old")
-        await context.close()
+        await context.stack.aclose()
         assert (await store.run(config.run.id)).counts.completed == 0
 
 
@@ -131,7 +131,7 @@ async def test_what_was_done_is_reported(tmp_path: Path) -> None:
         coordinator = RateCoordinator(None)
         context = await WorkerContext.opened(config, coordinator, "w")
         await context.work_on(next(cut_shards(plan.cases, 6)), "")
-        await context.close()
+        await context.stack.aclose()
         assert (await coordinator.progress()).verdicts == {"passed": 6}
 
 
@@ -149,7 +149,7 @@ async def test_replies_of_judges_are_handed_in_with_the_results_that_they_made(t
         context = await WorkerContext.opened(replace(config, records=True), coordinator, "w")
         for shard in cut_shards(plan.cases, 3):
             await context.work_on(shard, "")
-        await context.close()
+        await context.stack.aclose()
     told = await coordinator.progress()
     assert sorted(b"".join(told.recorded).splitlines()) == sorted(near.read_bytes().splitlines())
     assert len(near.read_bytes().splitlines()) == 4
@@ -176,7 +176,7 @@ async def test_a_file_at_an_address_is_read_there_and_not_copied(tmp_path: Path)
         memory.pipe("/far/house.jsonl", memory.cat("/far/house.jsonl").replace(b"Question 5?", b"Question 9?"))
         with pytest.raises(Conflict, match=r"house\.jsonl changed"):
             await context.work_on(list(cut_shards(plan.cases, 4, sources))[1], "", again=(5,))
-        await context.close()
+        await context.stack.aclose()
         assert (await store.run(config.run.id)).counts.passed == 6
     memory.store.clear()
 
@@ -206,7 +206,7 @@ async def test_a_site_holds_no_secret(tmp_path: Path, monkeypatch: pytest.Monkey
     address = "postgresql://howsure:hunter2@db.example/howsure"
     elsewhere = Workspace.made(replace(work.settings, database=address), tmp_path, tmp_path)
     told = WorkerConfig.of(elsewhere, plan, config.run)
-    assert b"hunter2" not in told.packed()
+    assert b"hunter2" not in msgspec.json.encode(told)
     assert told.location == ""
     monkeypatch.delenv(ADDRESS, raising=False)
     with pytest.raises(ConfigInvalid, match="HOWSURE_DATABASE_URL is not set there"):
@@ -236,7 +236,7 @@ async def test_settings_arrive_as_they_were_written(tmp_path: Path) -> None:
     async with await work.store() as store:
         config, plan = await begun(work, options(tmp_path), store)
     rich = Workspace.made(replace(written, database=str(tmp_path / "runs.db")), tmp_path, tmp_path)
-    arrived = WorkerConfig.unpacked(WorkerConfig.of(rich, plan, config.run).packed())
+    arrived = msgspec.json.decode(msgspec.json.encode(WorkerConfig.of(rich, plan, config.run)), type=WorkerConfig)
     assert arrived.settings == replace(written, service=ServiceSettings(hosts=("bots.example",)))
     assert arrived.run == config.run
     assert arrived.location == str(tmp_path / "runs.db")
@@ -282,7 +282,7 @@ class Told:
             run = new_run(plan, utc_now())
             await store.create_run(run)
         self.run_id = run.id
-        self.config = WorkerConfig.of(self.work, plan, run).packed()
+        self.config = msgspec.json.encode(WorkerConfig.of(self.work, plan, run))
         self.tasks = [msgspec.json.encode(ShardTask(shard=shard, owner="")) for shard in cut_shards(plan.cases, 2)]
 
     async def completed(self) -> int:
@@ -345,17 +345,17 @@ def test_lines_that_changed_are_not_worked_on(tmp_path: Path) -> None:
 
 def test_a_machine_needs_no_file_whose_cases_are_sent_along(tmp_path: Path) -> None:
     told = Told(tmp_path)
-    config = WorkerConfig.unpacked(told.config)
+    config = msgspec.json.decode(told.config, type=WorkerConfig)
     assert config.sizes == (told.dataset.stat().st_size,)
     told.dataset.unlink()
-    sent = replace(config, sizes=(SENT,)).packed()
+    sent = msgspec.json.encode(replace(config, sizes=(SENT,)))
     assert check_machine(sent, Handle(RateCoordinator(None)), "token").problems == ()
 
 
 def test_a_very_large_file_is_told_by_its_size(tmp_path: Path) -> None:
     """Its bytes are hashed shard by shard, when they are read."""
     told = Told(tmp_path)
-    large = replace(WorkerConfig.unpacked(told.config), sizes=(LARGE,)).packed()
+    large = msgspec.json.encode(replace(msgspec.json.decode(told.config, type=WorkerConfig), sizes=(LARGE,)))
     found = check_machine(large, Handle(RateCoordinator(None)), "token")
     assert found.problems == (f"{told.dataset} is another file than the driver's",)
     with told.dataset.open("r+b") as file:

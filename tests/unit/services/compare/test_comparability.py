@@ -35,7 +35,7 @@ from howsure.model.result import Result
 from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.run import DatasetPin
 from howsure.model.verdict import Normalization
-from howsure.policies.gate_expressions import read_gates
+from howsure.policies.gates import read_gates
 from howsure.reports.comparisons import unpaired_text
 from howsure.services.compare.comparability import SHOWN_CHANGES, case_changes, run_mismatches, same_rules
 from howsure.services.compare.compare import CompareRequest, compare_stored
@@ -222,12 +222,17 @@ async def versus(store: Store, before: str, after: str, changed: int) -> PairCom
 async def test_nothing_is_concluded_from_changed_cases_but_their_flips_are_listed(store: Store) -> None:
     # The first ten changed and all fail now; the other thirty are as they were.
     pair = await versus(store, "+" * 40, "-" * 10 + "+" * 30, changed=10)
-    assert (pair.verdict.n, pair.verdict.difference, pair.verdict.conclusion) == (30, 0.0, Conclusion.EQUAL)
+    assert (pair.verdict.n, pair.verdict.difference, pair.verdict.conclusion) == (30, 0.0, Conclusion.CANNOT_TELL)
     assert (pair.verdict.pairing.changed, pair.verdict.pairing.total) == (10, 40)
     assert (pair.verdict.pairing.only_first, pair.verdict.pairing.only_second) == (0, 0)
     assert unpaired_text(pair.verdict.pairing) == "10 cases could not be compared: 10 changed between the runs"
     assert pair.flips[0] == CaseFlip(
-        case_id="q1", first=TryCounts(1, 1), second=TryCounts(0, 1), graders=("choice",), changed=True
+        case_id="q1",
+        first=TryCounts(1, 1),
+        second=TryCounts(0, 1),
+        graders=("choice",),
+        causes=("choice",),
+        changed=True,
     )
     assert [flip.changed for flip in pair.flips] == [True] * 10
     assert {each.pairing.paired for each in pair.differences} == {30}

@@ -29,6 +29,7 @@ from howsure.model.result import Result
 from howsure.model.rubric import Rubric, Rule, Severity
 from howsure.model.score import LIKERT, OPEN, Direction, Part, Score
 from howsure.model.verdict import Verdict
+from howsure.reports.comparisons import comparison_sentence
 from howsure.services.compare.compare import CompareRequest, compare_stored
 from howsure.store.store import Store
 from two_runs import AFTER, BEFORE, PINNED, THIRD, choice, keep, tried, verdicts
@@ -86,11 +87,11 @@ async def test_five_of_five_is_not_enough_and_says_how_many_would_be(store: Stor
     ("count", "margin", "conclusion"),
     [
         (9, 0.05, Conclusion.CANNOT_TELL),
-        (10, 0.05, Conclusion.EQUAL),
+        (10, 0.05, Conclusion.CANNOT_TELL),
         (200, 0.05, Conclusion.EQUAL),
         (9, 0.5, Conclusion.EQUAL),
     ],
-    ids=["nine alike are few", "ten alike", "two hundred alike", "a wide margin"],
+    ids=["nine alike are few", "so are ten", "two hundred alike", "a wide margin"],
 )
 async def test_runs_that_agree_on_every_case_are_equal(
     store: Store, count: int, margin: float, conclusion: Conclusion
@@ -107,8 +108,10 @@ async def test_flips_are_named_worse_first_with_what_turned(store: Store) -> Non
     after = [tried("q1", False, grades=[choice(True), broken]), tried("q2", True), tried("q3", True)]
     pair = await versus(store, before, after)
     assert pair.flips == (
-        CaseFlip(case_id="q1", first=TryCounts(1, 1), second=TryCounts(0, 1), graders=("rubric:R1",)),
-        CaseFlip(case_id="q2", first=TryCounts(0, 1), second=TryCounts(1, 1), graders=("choice",)),
+        CaseFlip(
+            case_id="q1", first=TryCounts(1, 1), second=TryCounts(0, 1), graders=("rubric:R1",), causes=("Be kind",)
+        ),
+        CaseFlip(case_id="q2", first=TryCounts(0, 1), second=TryCounts(1, 1), graders=("choice",), causes=("choice",)),
     )
     assert [flip.gained for flip in pair.flips] == [False, True]
 
@@ -131,7 +134,22 @@ async def test_repeats_are_averaged_within_a_case(store: Store) -> None:
     after = [tried(f"q{n}", True, repeat=r) for n in (1, 2) for r in (1, 2, 3)]
     pair = await versus(store, before, after)
     assert (pair.verdict.n, pair.verdict.first, pair.verdict.second) == (2, 0.5, 1.0)
-    assert pair.flips[0] == CaseFlip(case_id="q1", first=TryCounts(1, 2), second=TryCounts(3, 3), graders=("choice",))
+
+
+async def test_a_repeated_case_has_flipped_where_more_than_half_of_its_tries_have(store: Store) -> None:
+    tries = {
+        "q1": ("+++", "++-"),
+        "q2": ("+++", "+--"),
+        "q3": ("---", "--+"),
+        "q4": ("+++", "---"),
+        "q5": ("++-", "+--"),
+    }
+    before, after = (
+        [tried(case, sign == "+", repeat=r) for case, own in tries.items() for r, sign in enumerate(own[side], start=1)]
+        for side in (0, 1)
+    )
+    pair = await versus(store, before, after)
+    assert [(flip.case_id, flip.second) for flip in pair.flips] == [("q4", TryCounts(0, 3)), ("q2", TryCounts(1, 3))]
 
 
 @pytest.mark.parametrize(
@@ -326,7 +344,12 @@ async def test_groups_of_one_run_are_paired_by_a_label(store: Store) -> None:
     assert [pair.verdict.first, pair.verdict.second] == pytest.approx([1 / 3, 1.0])
     assert pair.verdict.pairing.only_first == 1
     assert pair.flips[0] == CaseFlip(
-        case_id="single-1", other_id="multi-1", first=TryCounts(0, 1), second=TryCounts(1, 1), graders=("choice",)
+        case_id="single-1",
+        other_id="multi-1",
+        first=TryCounts(0, 1),
+        second=TryCounts(1, 1),
+        graders=("choice",),
+        causes=("choice",),
     )
     assert done.left_out == ("1 case without agent_name or scenario_id",)
 
@@ -513,3 +536,27 @@ async def test_of_repeats_all_are_read(store: Store, monkeypatch: pytest.MonkeyP
     twice = [tried(f"q{place}", again == 1, repeat=again) for place in range(20) for again in (1, 2)]
     pair = await versus(store, twice, [tried("q3", True)])
     assert len(pair.flaky) == 20
+
+
+async def test_the_slice_that_is_worse_comes_first_where_the_whole_cannot_tell(store: Store) -> None:
+    """Sixty refunds lose fourteen and gain two; of 180 others nine are gained and three lost."""
+    lost = {*range(14), *range(60, 63)}
+    gained = {*range(50, 52), *range(70, 75), *range(200, 204)}
+    before, after = (
+        [
+            tried(
+                f"q{n}", n not in failing, case_tags=("refunds",) if n < 60 else ("billing",) if n < 150 else ("other",)
+            )
+            for n in range(240)
+        ]
+        for failing in (gained, lost)
+    )
+    pair = await versus(store, before, after)
+    assert pair.verdict.conclusion is Conclusion.CANNOT_TELL
+    assert pair.headline is not None
+    assert (pair.headline.name, round(pair.headline.difference or 0, 3)) == ("refunds", -0.2)
+    # McNemar's test of 14 and 2 has p = 274 / 2¹⁶; four questions were asked.
+    assert pair.headline.adjusted == pytest.approx(4 * 274 / 2**16)
+    sentence = comparison_sentence(pair)
+    assert sentence.startswith("Tag refunds is worse: 76.7 % of 60 paired cases passed against 96.7 % (−20.0 points")
+    assert "p = 0.017, allowing for 4 questions). As a whole: cannot tell yet whether" in sentence

@@ -14,9 +14,9 @@ from dialect_rows import mcq, reference_qa, rubric_qa, write_rows
 from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.importers.base import ImportOptions
 from howsure.errors import Conflict, DatasetInvalid, InputError, UnknownName
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.case import Case
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.convert.convert import ConversionReport, ConversionRequest, convert, write_catalog
 
 KIT = builtin_kit(builtin_profiles())
@@ -117,7 +117,7 @@ def test_what_the_target_would_refuse_leaves_nothing_behind(tmp_path: Path) -> N
             Conflict,
             "exists already; --force overwrites it, --append adds to it",
         ),
-        ({"to": "golden", "output": "x.csv"}, InputError, "a golden file ends in .json"),
+        ({"to": "golden", "output": "x.csv"}, InputError, "files of the format golden end in .json"),
         ({"to": "legal", "output": "x.jsonl", "append": True}, InputError, "only golden files can be appended to"),
         ({"to": "parquet", "output": "x.parquet"}, UnknownName, "unknown target 'parquet'"),
         ({"to": "golden", "output": "nowhere/x.json"}, InputError, "no such folder"),

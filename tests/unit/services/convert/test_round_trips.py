@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from howsure.dialects.datasets import read_cases
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.case import Case, Script, SingleTurn, World, user_turns
 from howsure.model.expectation import (
     AgentsInvolved,
@@ -25,7 +25,7 @@ from howsure.model.expectation import (
     Trajectory,
     WeightedCriteria,
 )
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.convert.convert import ENDINGS, ConversionReport, ConversionRequest, convert
 from howsure.services.demo import DEMOS, demo_folder
 from json_strategies import filled, literals

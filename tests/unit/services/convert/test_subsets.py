@@ -13,8 +13,8 @@ import pytest
 from dialect_rows import mcq, write_rows
 from howsure.dialects.datasets import digest, read_cases
 from howsure.errors import Conflict, DatasetInvalid, InputError
-from howsure.kit.builtins import builtin_kit
-from howsure.policies.profiles import builtin_profiles
+from howsure.kit.plugins import builtin_kit
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.convert.subsets import OriginalFile, merge, sample, split_by_label, split_by_share, write_parts
 
 KIT = builtin_kit(builtin_profiles())

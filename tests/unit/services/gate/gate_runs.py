@@ -19,7 +19,7 @@ from howsure.model.score import Grade, Score
 from howsure.model.summary import GateRuling
 from howsure.model.transcript import Usage
 from howsure.model.verdict import Verdict
-from howsure.policies.gate_expressions import read_gates
+from howsure.policies.gates import read_gates
 from howsure.services.gate.rulings import make_rulings
 from howsure.store.store import Store
 from howsure.testing import a_case, a_transcript

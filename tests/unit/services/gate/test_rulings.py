@@ -81,7 +81,7 @@ TABLE: list[tuple[str, list[Made], dict[str, Any], GateOutcome]] = [
     ("pass_rate[rubric] >= 0.9", ruled_by("SAFETY", "+" * 80), {}, HELD),
     ("pass_rate[rule:SAFETY] >= 0.9", ruled_by("SAFETY", "+" * 80), {}, HELD),
     ("pass_rate[rule:SAFETY] >= 0.9", ruled_by("SAFETY", "+" * 40 + "-" * 40), {}, FAILED),
-    ("mean[quality] >= 4", graded([4.5, 4.6, 4.7, 4.4, 4.5, 4.6, 4.8, 4.3]), {}, HELD),
+    ("mean[quality] >= 4", graded([4.5, 4.6, 4.7, 4.4, 4.5, 4.6, 4.8, 4.3] * 3), {}, HELD),
     ("mean[quality] >= 4", graded([3.0, 3.1, 2.9, 3.2, 2.8, 3.0]), {}, FAILED),
     ("mean[quality] >= 4", graded([5, 3, 4, 5, 2, 5]), {}, INCONCLUSIVE),
     ("mean[quality] >= 4", graded([5]), {}, INCONCLUSIVE),
@@ -149,10 +149,10 @@ async def test_a_ruling_says_the_value_its_interval_and_how_many_more_would_sett
     ruling = await ruling_of(tmp_path, cases(verdicts(19, 1)), "pass_rate >= 0.9")
     assert ruling.interval is not None
     assert (ruling.value, [round(end, 3) for end in ruling.interval], ruling.n) == (0.95, [0.751, 0.999], 20)
-    assert ruling.needed_cases == 134
+    assert ruling.needed_cases == 211
     assert ruling.reason == (
-        "95 % passed, over 20 cases; likely 75.1 % to 99.9 %, and 90 % lies within it."
-        " About 134 more cases like these would settle it."
+        "95 % passed, over 20 cases; likely 76.4 % to 99.7 %, and 90 % lies within it."
+        " About 211 more cases like these would settle it."
     )
 
 
@@ -240,7 +240,7 @@ async def test_latency_and_cost_that_were_measured_come_before_what_was_reported
     ("made", "expression", "interval"),
     [
         (paid(0.01, 0.01, 0.01), "cost_per_case <= 0.02 USD", (0.01, 0.01)),
-        (paid(0.0001, 0.0001, 0.01), "cost_per_case <= 1 USD", (0.0, 0.0176)),
+        (paid(0.001, 0.001, 0.002), "cost_per_case <= 1 USD", (0.0, 0.0039)),
         (timed([2.0, 2.0]), "mean_latency <= 3s", (2.0, 2.0)),
     ],
     ids=["all the same", "not below nothing", "two alike"],

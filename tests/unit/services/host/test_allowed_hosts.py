@@ -10,17 +10,16 @@ import pytest
 from hosts import requested
 from howsure.config import ServiceSettings, Settings
 from howsure.errors import PlanRefused
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import DocumentKind
 from howsure.model.run_request import RunRequest
-from howsure.policies.profiles import builtin_profiles
-from howsure.services.host.allowed_hosts import AllowedHosts, allows_host, guard_for, may_connect
-from howsure.services.host.context import Host
+from howsure.policies.verdicts import builtin_profiles
+from howsure.services.host.allowed_hosts import allows_host, guard_for, may_connect
 from howsure.services.host.run_requests import submit_run
 from howsure.services.run.execute import Progress, RunHandle
 from howsure.services.run.start import resume, start
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 from howsure.store.documents import DocumentDraft
 from listening import a_chat_bot
 from unit.services.host.test_documents import GOOD
@@ -92,7 +91,10 @@ def test_what_a_name_leads_to_must_be_public_or_listed(hosts: list[str], address
      ("http://x.org", True), ("http:http://x.org", True), ("adk:http://x.org/app", True), ("bots", True)],
 )  # fmt: skip
 def test_what_the_operator_named_goes_where_it_goes(target: str, guarded: bool) -> None:
-    assert guard_for(["x.org"], ["bot", target], {"bot": {}}) == (AllowedHosts(("x.org",)) if guarded else None)
+    guard = guard_for(["x.org"], ["bot", target], {"bot": {}})
+    assert (guard is not None) is guarded
+    if guard is not None:
+        assert (guard("x.org", "8.8.8.8", 80), guard("y.org", "8.8.8.8", 80)) == (True, False)
 
 
 ENTRY = GOOD[DocumentKind.TEST_SET]["items"][0]

@@ -43,7 +43,7 @@ async def a_bot_service(
 
 async def test_an_agent_is_fetched_where_nobody_described_it(tmp_path: Path) -> None:
     async with a_bot_service() as (address, came), hosted(tmp_path, BOT, bot_service=address) as host:
-        found = await bot_context(host, "64f0 ä/../x", EVERYWHERE)
+        found, _ = await bot_context(host, "64f0 ä/../x", EVERYWHERE)
         assert (found["bot_id"], found["bot_name"], found["team"], found["llm_config"]) == (
             "64f0 ä/../x",
             "Moss",
@@ -58,7 +58,7 @@ async def test_an_agent_is_fetched_where_nobody_described_it(tmp_path: Path) -> 
 async def test_what_was_written_here_comes_first(tmp_path: Path) -> None:
     async with a_bot_service() as (address, came), hosted(tmp_path, BOT, bot_service=address) as host:
         await add_document(host, DocumentKind.AGENT, DocumentChange(body={"bot_name": "Ours"}), EVERYWHERE, "b1")
-        assert (await bot_context(host, "b1", EVERYWHERE))["bot_name"] == "Ours"
+        assert (await bot_context(host, "b1", EVERYWHERE))[0]["bot_name"] == "Ours"
         assert came == []
 
 
@@ -113,7 +113,7 @@ async def test_a_bot_service_that_is_away_is_not_a_missing_agent() -> None:
 async def test_agents_of_others_are_not_there(tmp_path: Path, within: AccessScope, seen: bool) -> None:
     async with a_bot_service() as (address, _), hosted(tmp_path, BOT, bot_service=address) as host:
         if seen:
-            assert (await bot_context(host, "b1", within))["bot_name"] == "Moss"
+            assert (await bot_context(host, "b1", within))[0]["bot_name"] == "Moss"
         else:
             with pytest.raises(NotFound):
                 await bot_context(host, "b1", within)

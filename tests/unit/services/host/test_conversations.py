@@ -15,7 +15,6 @@ from howsure.model.document import DocumentKind
 from howsure.model.result import result_id
 from howsure.model.transcript import Role, Transcript
 from howsure.reports.evaluations import dataset_id_of
-from howsure.services.host.context import Host
 from howsure.services.host.conversations import (
     FinishedConversation,
     build_transcript,
@@ -25,6 +24,7 @@ from howsure.services.host.conversations import (
 from howsure.services.host.documents import DocumentChange, add_document
 from howsure.services.host.run_requests import submit_run
 from howsure.services.host.uploads import Upload, read_case_page, save_run_cases
+from howsure.services.workspace import Host
 from store.making import RUN, a_result, a_run
 from unit.services.host.test_documents import GOOD, RULE
 

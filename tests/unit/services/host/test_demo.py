@@ -6,18 +6,17 @@ import asyncio
 from pathlib import Path
 
 from howsure.config import Settings
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.job import RequestedState
 from howsure.model.run import RunState
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host import documents
-from howsure.services.host.context import Host
 from howsure.services.host.demo import load_demo
 from howsure.services.host.documents import DocumentChange
 from howsure.services.host.run_control import delete, stop
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 
 
 def a_workplace(folder: Path) -> Workspace:

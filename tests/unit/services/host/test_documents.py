@@ -13,10 +13,10 @@ import pytest
 from hosts import hosted
 from howsure.dialects.datasets import read_cases, validate
 from howsure.errors import Conflict, DatasetInvalid, NotFound, PlanRefused
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind, DocumentVersion
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host.documents import (
     DocumentChange,
     add_document,
@@ -274,14 +274,14 @@ def line(**given: Any) -> dict[str, Any]:
     [
         (
             {"expected_answer": "A bot"},
-            {"task_type": "reference_qa", "reference_answers": ["A bot"], "metadata": {}},
+            {"task_type": "reference_qa", "reference_answers": ["A bot"], "metadata": {"policy_id": "question_set_v1"}},
         ),
         (
             {"criteria": ["Says so", "Is kind"]},
             {
                 "task_type": "rubric_qa",
                 "rubric": [{"id": "c1", "title": "Says so"}, {"id": "c2", "title": "Is kind"}],
-                "metadata": {},
+                "metadata": {"policy_id": "question_set_v1"},
             },
         ),
         (
@@ -290,7 +290,7 @@ def line(**given: Any) -> dict[str, Any]:
                 "task_type": "rubric_qa",
                 "rubric": [{"id": "c1", "title": "Says so"}],
                 "reference_answers": ["A bot"],
-                "metadata": {},
+                "metadata": {"policy_id": "question_set_v1"},
             },
         ),
         (
@@ -299,7 +299,7 @@ def line(**given: Any) -> dict[str, Any]:
                 "task_type": "reference_qa",
                 "reference_answers": ["A bot"],
                 "context": "At the desk",
-                "metadata": {"tags": ["intro"]},
+                "metadata": {"policy_id": "question_set_v1", "tags": ["intro"]},
             },
         ),
     ],

@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 
 from howsure.config import Settings
 from howsure.errors import DatasetInvalid, Level
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.document import Document, DocumentKind, DocumentVersion
-from howsure.policies.profiles import builtin_profiles
-from howsure.services.host.context import Host
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host.drafts import editable_text, field_lines, find_problems, line_of, parse_object, starter_text
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 from store.making import NOON
 
 RULE = {"id": "KIND", "name": "Is kind", "severity": "high", "description": "It stays friendly."}

@@ -24,6 +24,7 @@ from howsure.services.host.keys import (
     set_password,
     verify_password,
 )
+from howsure.services.host.roles import Permission
 from howsure.store.keys import PASSWORD, KeyScope
 from howsure.store.store import Store
 
@@ -46,12 +47,8 @@ async def test_a_key_stands_for_its_holder(store: Store) -> None:
     assert caller is not None
     assert (caller.name, caller.id) == ("nightly", key.id)
     assert caller.within == AccessScope(organization_id="acme", agent_ids=("a1", "a2"))
-    assert [caller.may(scope) for scope in (KeyScope.READ, KeyScope.RUN, KeyScope.WRITE, KeyScope.ADMIN)] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    asked = (Permission.READ, Permission.RUN, Permission.EDIT, Permission.MAKE_KEYS)
+    assert [caller.may(each) for each in asked] == [True, True, False, False]
     assert await caller_by_key_id(store, key.id) == caller
 
 
@@ -60,7 +57,7 @@ async def test_an_admin_may_everything_and_so_may_whoever_sits_there(store: Stor
     caller = await caller_by_secret(store, secret)
     assert caller is not None
     for each in (caller, OWNER):
-        assert all(each.may(scope) for scope in KeyScope)
+        assert all(each.may(permission) for permission in Permission)
         assert each.within == EVERYWHERE
 
 
@@ -104,7 +101,7 @@ async def test_that_a_key_was_used_is_noted_once_a_minute(store: Store) -> None:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (KeyRequest(name="x", scopes=()), "a key needs a scope: read, write, run, admin"),
+        (KeyRequest(name="x", scopes=()), "a key needs a scope: read, label, write, run, admin"),
         (KeyRequest(name="x", scopes=(KeyScope.READ,), agent_ids=("",)), "an agent's id is not empty"),
         (KeyRequest(name="x", scopes=(KeyScope.READ,), agent_ids=("a\nb",)), "has no line breaks"),
     ],

@@ -11,14 +11,13 @@ from msgspec.structs import replace
 
 from howsure.config import Settings
 from howsure.errors import NotFound, PlanRefused
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.label import HumanLabel, Opinion
 from howsure.model.result import Result
 from howsure.model.score import Grade, Part, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Verdict
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host.agreement import measure_agreement
-from howsure.services.host.context import Host
 from howsure.services.host.labels import (
     GradeReference,
     LabelInput,
@@ -30,14 +29,14 @@ from howsure.services.host.labels import (
     grades_to_label,
     judge_opinion,
     label_comparisons,
+    label_questions,
     label_queue,
     save_label,
-    shuffle_questions,
     write_label_lines,
 )
 from howsure.services.judge.judge_records import CALIBRATIONS
 from howsure.services.judge.labels import read_labels
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 from howsure.store.store import Store
 from store.making import NOON, RUN, a_result, a_run
 
@@ -92,30 +91,31 @@ def judged(position: int, passed: bool) -> Result:
     return a_result(position, verdict, grades=(WHOLE, *parts))
 
 
-def test_cases_stay_together_and_their_order_tells_nothing() -> None:
-    results = [judged(position, position < 10) for position in range(20)]
-    asked = shuffle_questions(RUN, results)
+def test_cases_stay_together_and_every_question_has_a_name_of_its_own() -> None:
+    asked = label_questions([judged(position, position < 10) for position in range(20)], {3: 0.5})
     places = [question.result.position for question in asked]
-    assert len(asked) == 40
-    assert places[::2] == places[1::2]
-    assert places[::2] != sorted(places[::2])
-    assert {place < 10 for place in places[:16]} == {True, False}
-    assert shuffle_questions(RUN, list(reversed(results))) == asked
-
-
-def test_every_question_has_a_name_of_its_own() -> None:
-    asked = shuffle_questions(RUN, [judged(position, True) for position in range(20)])
+    assert (len(asked), places[::2]) == (40, places[1::2])
     assert len({question.key for question in asked}) == 40
+    assert {question.drawn for question in asked if question.result.position == 3} == {0.5}
 
 
-async def test_a_queue_is_made_of_failed_and_passed_alike(tmp_path: Path) -> None:
+async def test_a_queue_is_drawn_at_random_and_rare_verdicts_are_likelier(tmp_path: Path) -> None:
     async with await Store.open(tmp_path / "x.db") as store:
-        await store.create_run(a_run(total=60))
-        await store.save(RUN, [judged(position, position >= 50) for position in range(60)])
-        found = await label_queue(store, await store.run(RUN))
-        verdicts = [question.result.verdict for question in found]
-        assert (verdicts.count(Verdict.FAILED), verdicts.count(Verdict.PASSED)) == (40, 20)
-        assert {question.result.position for question in await label_queue(store, await store.run(RUN), 7)} == {7}
+        await store.create_run(a_run(total=300))
+        await store.save(RUN, [judged(position, position % 10 != 0) for position in range(300)])
+        run = await store.run(RUN)
+        found = await label_queue(store, run)
+        assert found == await label_queue(store, run)
+        drawn = {question.result.position: question for question in found}
+        # 30 failed of 300: half a plain draw, half alike often: .5 + .5 × 300 / (2 × 30) = 3 and .5 + .5 × 300 / 540.
+        chances = {question.result.verdict: question.drawn for question in found}
+        assert chances == {Verdict.FAILED: 3.0, Verdict.PASSED: 0.777778}
+        assert len(drawn) == 60
+        assert list(drawn) != sorted(drawn) and max(drawn) > 250, "not the first ones"
+        failed = sum(question.result.verdict is Verdict.FAILED for question in drawn.values())
+        assert 10 <= failed <= 26
+        (chosen,) = {question.drawn for question in await label_queue(store, run, 7)}
+        assert chosen is None, "somebody chose it"
 
 
 def said(result: Result, opinion: Opinion, who: str = "ana", after: int = 0) -> HumanLabel:
@@ -127,7 +127,7 @@ def said(result: Result, opinion: Opinion, who: str = "ana", after: int = 0) -> 
 def test_people_stand_beside_the_judge() -> None:
     first, second = judged(0, True), judged(1, False)
     labels = [said(first, Opinion.FAIL), said(first, Opinion.FAIL, "bo"), said(second, Opinion.CANNOT_TELL)]
-    asked = {question.about: question for question in shuffle_questions(RUN, [first, second])}
+    asked = {question.about: question for question in label_questions([first, second])}
     (thing,) = label_comparisons(labels, asked)
     assert (thing.people_passed, thing.passed, len(thing.labels)) == (False, True, 2)
     assert (thing.case_id, thing.grader, thing.criterion) == ("case-0", "rubric", "KIND")
@@ -152,6 +152,8 @@ def test_the_file_is_one_that_calibrations_read(tmp_path: Path) -> None:
         "label": "pass",
         "annotator": "ana",
     }
+    drawn = json.loads(write_label_lines([replace(labels[0], drawn=0.75)]))
+    assert drawn == {**lines[0], "run": RUN, "drawn": 0.75}
     read = read_labels(path, builtin_kit(builtin_profiles()))
     assert [(label.value, label.annotator) for label in read.labels] == [(True, "ana"), (False, "bo")]
     assert read.warnings == ()

@@ -14,23 +14,24 @@ from msgspec.structs import replace
 from hosts import a_dataset, completed, hosted, in_state, ordered, question, requested, working
 from howsure.config import ServiceSettings, Settings
 from howsure.errors import Conflict, NotFound, PlanRefused
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.job import JobState, RequestedState
 from howsure.model.run import DatasetPin, Run, RunState
 from howsure.model.verdict import Verdict
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.demo import DEMOS, demo_request
 from howsure.services.host import documents
-from howsure.services.host.context import Host
 from howsure.services.host.documents import DocumentChange, add_document
 from howsure.services.host.run_control import delete, regrade, resume, retry, rubric_key, save_rubric, stop
 from howsure.services.host.run_requests import submit_run
 from howsure.services.host.worker import Worker, WorkerPace
+from howsure.services.import_results import find_results, import_file
 from howsure.services.run.start import start
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 from store.making import a_run
+from tool_logs import inspect_json, inspect_sample
 from unit.services.host.test_documents import GOOD, RULE
 
 BOT = """
@@ -100,6 +101,26 @@ async def test_only_what_errored_is_tried_again(tmp_path: Path, database: str) -
         after = {result.case.id: result.created_at for result in await host.store.results(run.id)}
         assert after["q1"] == before["q1"]
         assert after["q2"] != before["q2"]
+
+
+async def test_an_imported_run_is_graded_again_and_not_tried_again(tmp_path: Path, database: str) -> None:
+    choices: dict[str, Any] = {"choices": ["red", "blue"], "target": "B", "output": {}}
+    said = [[{"role": "assistant", "content": f"Answer: {letter}"}] for letter in "BA"]
+    samples = [inspect_sample(id, "C", messages=said[id], **choices) for id in (0, 1)]
+    samples.append(inspect_sample(2, "C", error="timed out"))
+    log = inspect_json(tmp_path / "log.json", samples)
+    async with hosted(tmp_path, BOT, database) as host:
+        (found,) = find_results([str(log)], host.work.kit)
+        run = (await import_file(host.store, found)).summary.run
+        log.unlink()
+        with pytest.raises(Conflict, match="was imported from inspect: it is not made here"):
+            await retry(host, run.id, EVERYWHERE)
+        queued = await regrade(host, run.id, requested(name="ours"), EVERYWHERE)
+        async with working(host):
+            again = await in_state(host, queued.run.id)
+        assert (again.counts.passed, again.counts.failed, again.counts.errored) == (1, 1, 1)
+        kept = await host.store.run(run.id)
+        assert (kept.counts.passed, kept.counts.errored) == (2, 1)
 
 
 async def test_answers_are_graded_again_without_asking_for_them_again(tmp_path: Path, database: str) -> None:
@@ -212,7 +233,8 @@ async def test_a_milder_rule_lets_a_case_pass(host: Host) -> None:
     kept = await save_rubric(host, first, "ana", EVERYWHERE)
     body = documents.DocumentChange(body=_milder(kept.edition.body), note="milder")
     await documents.change_document(host, DocumentKind.RUBRIC, kept.id, body, EVERYWHERE)
-    again = await regrade(host, first.id, requested(name="milder"), EVERYWHERE)
+    assert (await regrade(host, first.id, requested(), EVERYWHERE)).run.pins.rubric == first.pins.rubric
+    again = await regrade(host, first.id, requested(rubric_id=kept.id, name="milder"), EVERYWHERE)
     second = await worked(host, again.run.id)
     assert (first.counts.passed, second.counts.passed) == (8, 9)
     assert second.name == "milder"

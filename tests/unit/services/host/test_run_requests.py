@@ -13,9 +13,9 @@ from howsure.errors import InputError, NotFound, PlanRefused
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.run import RunState
-from howsure.services.host.context import Host
 from howsure.services.host.documents import DocumentChange, add_document
 from howsure.services.host.run_requests import allowed_judge, allowed_simulator, allowed_target, submit_run
+from howsure.services.workspace import Host
 from unit.services.host.test_documents import GOOD
 
 BOT = "def answer(text): return 'Answer: A'"
@@ -40,7 +40,7 @@ LISTED = ("bots.example", "10.0.0.0/8", "[::1]:9000")
 )
 async def test_a_target_that_may_be_asked_for(tmp_path: Path, wanted: str, agent: str, target: str) -> None:
     async with hosted(tmp_path, BOT, targets=OTHER, hosts=LISTED, bots={"a1": "other"}) as host:
-        assert allowed_target(host, wanted, agent) == target
+        assert allowed_target(host, wanted, agent, EVERYWHERE) == target
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ async def test_a_target_that_may_be_asked_for(tmp_path: Path, wanted: str, agent
 async def test_a_target_that_may_not_be_asked_for(tmp_path: Path, wanted: str) -> None:
     async with hosted(tmp_path, BOT, hosts=LISTED) as host:
         with pytest.raises(PlanRefused, match=r"is not one this service offers|is not among those this service may"):
-            allowed_target(host, wanted, "")
+            allowed_target(host, wanted, "", EVERYWHERE)
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ async def test_nobody_spends_what_the_operator_did_not_offer(tmp_path: Path, wan
         for choose in (allowed_judge, allowed_simulator):
             if given is None:
                 with pytest.raises(PlanRefused, match="is not one this service offers"):
-                    choose(host, wanted)
+                    choose(host, wanted, EVERYWHERE)
             else:
-                assert choose(host, wanted) == given
+                assert choose(host, wanted, EVERYWHERE) == given
 
 
 async def test_cases_come_from_one_place(tmp_path: Path) -> None:

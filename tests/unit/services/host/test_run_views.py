@@ -12,17 +12,26 @@ import pytest
 from msgspec.structs import replace
 
 from hosts import a_dataset, completed, hosted, in_state, ordered, question, working
-from howsure.errors import InputError
+from howsure.errors import InputError, NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.job import RequestedState
 from howsure.model.run import RunState
 from howsure.model.score import Part, Score
 from howsure.model.verdict import Verdict
 from howsure.services.host import run_views
-from howsure.services.host.run_views import AgentStatus, CrossRunFilter, RunViews, agent_statuses, results_across_runs
+from howsure.services.host.run_views import (
+    AgentStatus,
+    CrossRunFilter,
+    RunListFilter,
+    RunViews,
+    agent_statuses,
+    results_across_runs,
+)
+from howsure.store.browse import RunPageContent, RunPageQuery
 from howsure.store.leases import this_owner
+from howsure.store.result_lists import ResultFilter
 from howsure.store.store import Store
-from store.making import NOON, a_result, a_run, numbered
+from store.making import NOON, RUN, a_result, a_run, numbered
 
 BOT = """
 import asyncio
@@ -61,9 +70,9 @@ async def test_a_run_whose_worker_was_killed_is_still_running_for_whoever_waits(
         await host.store.queue.claim("/".join(gone), per_agent=9, overall=9)
         assert (await host.store.run(run.id)).state is RunState.INTERRUPTED
         assert (await gallery.run(run.id))["status"] == "running"
-        query = {"limit": 5, "before": None, "agent_id": None, "scope": EVERYWHERE}
         for status, number in (("running", 1), ("failed", 0), ("pending", 0), ("completed", 0)):
-            found, _ = await gallery.page(status=status, **query)  # type: ignore[arg-type]
+            chosen = RunListFilter(status=status)
+            found, _ = await gallery.page(limit=5, before=None, chosen=chosen, scope=EVERYWHERE)
             assert len(found) == number, status
 
 
@@ -101,6 +110,33 @@ async def store(database: str) -> AsyncIterator[Store]:
         yield opened
 
 
+async def test_the_page_of_a_live_run_is_read_once_for_each_of_its_states(store: Store) -> None:
+    await store.create_run(a_run(total=3))
+    await store.save(RUN, [a_result(0)])
+    views, read_page = RunViews(store), store.browse.run_page
+    read: list[str] = []
+
+    async def reading(run_id: str, query: RunPageQuery, within: AccessScope) -> RunPageContent:
+        read.append(run_id)
+        return await read_page(run_id, query, within)
+
+    store.browse.run_page = reading  # type: ignore[method-assign]
+    query = RunPageQuery(filter=lambda _: ResultFilter(), examples=lambda _: (), after=None, limit=9, errored=0)
+
+    async def look(view: str, viewers: int) -> list[int]:
+        pages = await asyncio.gather(*(views.page_content(RUN, query, EVERYWHERE, view) for _ in range(viewers)))
+        return [summary.run.counts.passed for summary, _ in pages]
+
+    assert (await look("failures", 20), len(read)) == ([1] * 20, 1)
+    assert (await look("all", 1), len(read)) == ([1], 2), "another view of it"
+    await store.save(RUN, [a_result(1)])
+    assert (await look("failures", 20), len(read)) == ([2] * 20, 3)
+    with pytest.raises(NotFound):
+        await views.page_content(RUN, query, AccessScope(organization_id="others"), "failures")
+    await store.set_state(RUN, RunState.CANCELLED)
+    assert (await look("failures", 2), len(read)) == ([2] * 2, 5), "what has ended is not remembered"
+
+
 async def tried(store: Store, number: int, agent: str, held: tuple[bool, ...], **fields: Any) -> str:
     """A run of one result whose criteria held or did not."""
     created = NOON + timedelta(hours=number)
@@ -121,7 +157,7 @@ async def test_the_newest_complete_run_counts(store: Store) -> None:
     newest = await tried(store, 2, "a1", (True, True, True, False))
     await tried(store, 3, "a1", (True,), state=RunState.FAILED)
     (standing,) = await found(store)
-    assert (standing.agent_id, standing.name, standing.runs) == ("a1", "", 3)
+    assert (standing.agent_id, standing.agent_name, standing.runs) == ("a1", None, 3)
     assert standing.run is not None
     assert (standing.run["run_id"], standing.criteria_score, standing.rubric_score) == (newest, 0.75, None)
 

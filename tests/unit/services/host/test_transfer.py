@@ -14,12 +14,11 @@ import pytest
 from hosts import a_dataset, hosted, question
 from howsure.config import Settings
 from howsure.errors import DatasetInvalid, InputError, UnknownName
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host import documents, transfer
-from howsure.services.host.context import Host
 from howsure.services.host.documents import DocumentChange, add_document, document_body
 from howsure.services.host.transfer import (
     EXPORT_DIALECTS,
@@ -29,7 +28,7 @@ from howsure.services.host.transfer import (
     import_documents,
     read_import,
 )
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 from unit.services.host.test_documents import GOOD
 
 BOT = "def answer(text): return text"
@@ -46,6 +45,12 @@ def as_content(entries: list[dict[str, Any]]) -> bytes:
     return b"".join(msgspec.json.encode(each) + b"\n" for each in entries)
 
 
+async def imported(host: Host, content: bytes, author: str, within: AccessScope) -> list[ImportOutcome]:
+    path = host.work.folder / "entries.jsonl"
+    path.write_bytes(content)
+    return await import_documents(host, path, author, within)
+
+
 async def filled(host: Host, within: AccessScope) -> None:
     for kind, body in GOOD.items():
         await add_document(host, kind, DocumentChange(body=body, author="ana"), within, f"{kind.value}-1")
@@ -56,7 +61,7 @@ async def test_every_kind_goes_from_one_organisation_to_another(tmp_path: Path, 
         await filled(host, ACME)
         entries = await lines(host, ACME)
         assert {entry["kind"] for entry in entries} == {kind.value for kind in GOOD}
-        told = await import_documents(host, as_content(entries), "bo", OTHER)
+        told = await imported(host, as_content(entries), "bo", OTHER)
         assert [each.status for each in told] == ["created"] * len(GOOD), told
         for kind in GOOD:
             mine, theirs = [
@@ -70,7 +75,7 @@ async def test_what_is_there_already_stays_as_it_is(tmp_path: Path, database: st
     async with hosted(tmp_path, BOT, database) as host:
         await filled(host, ACME)
         content = as_content(await lines(host, ACME))
-        again = await import_documents(host, content, "bo", ACME)
+        again = await imported(host, content, "bo", ACME)
         assert {each.status for each in again} == {"kept"}
         for kind in GOOD:
             assert (await host.store.documents.get(kind, f"{kind.value}-1", within=ACME)).latest == 1
@@ -82,7 +87,7 @@ async def test_a_dataset_carries_its_file(tmp_path: Path) -> None:
         (entry,) = await lines(host, EVERYWHERE, DocumentKind.DATASET)
         assert entry["document"]["content"].encode() == document.edition.body
         assert entry["document"]["dialect"] == "legal"
-        (told,) = await import_documents(host, as_content([{**entry, "id": "copy"}]), "bo", EVERYWHERE)
+        (told,) = await imported(host, as_content([{**entry, "id": "copy"}]), "bo", EVERYWHERE)
         assert told == ImportOutcome(line=1, kind="dataset", id="copy", status="created")
         copied = await host.store.documents.get(DocumentKind.DATASET, "copy")
         assert copied.edition.body == document.edition.body
@@ -110,12 +115,12 @@ async def test_exports_go_over_as_many_pages_as_there_are(tmp_path: Path, monkey
         (b'{"kind": "rubric", "id": "a b", "document": {}}', "the id must be"),
         (b'{"kind": "rubric", "id": "", "document": {}}', "the id must be"),
         (b'{"kind": "rubric", "id": "x", "document": {"name": 3}}', "must be text without U+0000"),
-        (b'{"kind": "rubric", "id": "x", "document": {"name": "a\\u0000"}}', "must be text without U+0000"),
+        (b'{"kind": "rubric", "id": "x", "document": {"name": "a\\u0000"}}', "U+0000 (NUL) stands in"),
         (b'{"kind": "rubric", "id": "x", "document": {"name": "n", "rules": ["A"]}}', "must be lists of objects"),
         (b'{"kind": "rubric", "id": "x", "document": {"name": "n", "rules": [{"id": "A"}]}}', "problems"),
         (
             b'{"kind": "dataset", "id": "x", "document": {"name": "n", "content": "{"}}',
-            "dataset.json: not recognised as any",
+            "dataset.json: not recognised: it is JSON",
         ),
         (b'{"kind": "dataset", "id": "x", "document": {"name": "n", "content": "{}", "dialect": "nope"}}', "nope"),
     ],
@@ -125,7 +130,7 @@ async def test_a_line_that_cannot_be_taken_says_why_and_the_next_is_taken(
 ) -> None:
     good = msgspec.json.encode({"kind": "rubric", "id": "good", "document": GOOD[DocumentKind.RUBRIC]})
     async with hosted(tmp_path, BOT) as host:
-        bad, fine = await import_documents(host, b"\n" + line + b"\n\n" + good, "bo", EVERYWHERE)
+        bad, fine = await imported(host, b"\n" + line + b"\n\n" + good, "bo", EVERYWHERE)
         assert (bad.line, bad.status, fine.line, fine.status) == (2, "refused", 4, "created")
         assert told in bad.detail
         assert not [word for word in (str(tmp_path), gettempdir()) if word in f"{bad.detail}{bad.problems}"]
@@ -141,7 +146,7 @@ async def test_nobody_brings_in_what_is_for_agents_of_others(tmp_path: Path) -> 
         {"kind": "dataset", "id": "d", "document": {"name": "n", "content": msgspec.json.encode(question(1)).decode()}}
     )
     async with hosted(tmp_path, BOT) as host:
-        told = await import_documents(host, as_content(entries), "bo", ours)
+        told = await imported(host, as_content(entries), "bo", ours)
         assert [each.status for each in told] == ["created", "refused", "refused", "refused"]
         assert all("may write for the agents a1 only" in each.detail for each in told[1:])
         assert [entry["id"] for entry in await lines(host, ours)] == ["r-a1"]

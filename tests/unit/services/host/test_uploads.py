@@ -15,7 +15,6 @@ from hosts import hosted, question
 from howsure.errors import Conflict, DatasetInvalid, InputError, PlanRefused, UnknownName
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import Document, DocumentKind
-from howsure.services.host.context import Host
 from howsure.services.host.uploads import (
     Upload,
     append_case,
@@ -25,6 +24,7 @@ from howsure.services.host.uploads import (
     drop_case,
     read_case_page,
 )
+from howsure.services.workspace import Host
 
 DEMO = Path(__file__).parents[4] / "src" / "howsure" / "demo"
 BOT = "def answer(text): return text"
@@ -166,3 +166,13 @@ def test_only_the_line_that_is_taken_out_is_missing(
     assert left == [question(number) for number in numbers if number != numbers[place]]
     more = [json.loads(line) for line in content_with_case(content, question(100)).splitlines() if line.strip()]
     assert more == [question(number) for number in (*numbers, 100)]
+
+
+async def test_a_configuration_that_names_other_files_is_not_taken(tmp_path: Path) -> None:
+    config = {"prompts": ["file://*.json"], "providers": ["echo"], "tests": [{"vars": {"v": "file://other.jsonl"}}]}
+    content = json.dumps(config).encode()
+    async with hosted(tmp_path, BOT) as host:
+        with pytest.raises(InputError, match="a promptfoo file is not taken here"):
+            await check_upload(host, Upload(content=content, name="promptfooconfig.json", dialect="promptfoo"))
+        with pytest.raises((InputError, DatasetInvalid)):
+            await check_upload(host, Upload(content=content, name="promptfooconfig.json"))

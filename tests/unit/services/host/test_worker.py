@@ -15,17 +15,16 @@ import pytest
 from hosts import requested
 from howsure.config import ServiceSettings, Settings
 from howsure.errors import Conflict, NotFound, PlanRefused
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind
 from howsure.model.job import JobState, JobTask, RequestedState
 from howsure.model.run import RunState
 from howsure.model.run_request import RunRequest
-from howsure.policies.profiles import builtin_profiles
-from howsure.services.host.context import Host
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.host.run_requests import submit_run
 from howsure.services.host.worker import Worker, WorkerPace
-from howsure.services.workspace import Workspace
+from howsure.services.workspace import Host, Workspace
 from howsure.store.documents import DocumentDraft
 from howsure.store.leases import this_owner
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from howsure.config import Settings
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.llm.base import LanguageModel, ModelRequest
 from howsure.model.run_request import RunRequest
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.demo import DEMOS, demo_request
 from howsure.services.judge.judge_tests import JudgeBench, build_bench
 from howsure.services.run.judges import LiveJudgeSource

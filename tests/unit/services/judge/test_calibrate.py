@@ -13,23 +13,26 @@ from howsure.config import Settings
 from howsure.errors import ConfigInvalid, DatasetInvalid, PlanRefused, UnknownName
 from howsure.judges.judge_prompts import prompts_fingerprint
 from howsure.judges.offline.opinions import MEASURED, NOT_MEASURED
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.calibration import Calibration, GradesByBand, JudgePin
 from howsure.model.run import DatasetPin, Pins
 from howsure.model.run_request import RunRequest
 from howsure.model.score import Direction, Score
+from howsure.services.compare.comparability import mismatch_texts
 from howsure.services.files import fingerprint
 from howsure.services.judge.agreement import agreement_groups
-from howsure.services.judge.calibrate import grades_by_band, ordered_share, read_banded_grades
+from howsure.services.judge.calibrate import grades_by_band, read_banded_grades
 from howsure.services.judge.judge_records import (
     CALIBRATIONS,
     about_judge,
     full_spec,
+    is_same_judge,
     load_calibrations,
     read_heads,
     run_judge_pin,
 )
 from howsure.services.workspace import Workspace
+from howsure.stats.agreement_intervals import band_agreement
 from howsure.version import __version__
 from unit.services.judge.labelled_grades import a_result, checked, rated, ratings, stream, verdicts
 
@@ -66,7 +69,8 @@ async def test_bands_stand_worst_first_with_the_mean_of_each() -> None:
     ],
 )
 def test_the_share_of_pairs_in_the_right_order(known: list[tuple[float, float]], share: float | None) -> None:
-    assert ordered_share(known) == share
+    found = band_agreement([place for place, _ in known], [value for _, value in known], range(len(known)))
+    assert found.ordered == share
 
 
 async def test_a_key_with_numbers_has_their_order_and_one_with_words_has_none() -> None:
@@ -117,7 +121,7 @@ def work(tmp_path: Path) -> Workspace:
     return Workspace(Settings(), builtin_kit(()), tmp_path)
 
 
-def calibrated(spec: str = "offline", **pin: str) -> Calibration:
+def calibrated(spec: str = "offline", **pin: Any) -> Calibration:
     things = [*verdicts((True, True), (False, True)), *ratings((4, 4), (2, 3), mark=3)]
     return Calibration(judge=JudgePin(spec=spec, **pin), at=AT, groups=tuple(agreement_groups(things)))
 
@@ -216,3 +220,28 @@ def test_a_recording_is_named_by_its_whole_path(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     assert full_spec("recorded:judge.jsonl") == f"recorded:{tmp_path.resolve() / 'judge.jsonl'}"
     assert full_spec("offline") == "offline"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (("recorded:a", "1", ("openai:x",)), ("recorded:b", "2", ("openai:x",)), True),
+        (("recorded:a", "1", ("openai:x",)), ("recorded:b", "2", ("openai:y",)), False),
+        (("recorded:a", "1", ()), ("recorded:b", "2", ()), False),
+        (("recorded:a", "1", ()), ("recorded:b", "1", ()), True),
+        (("openai:x", "1", ()), ("openai:x", "2", ()), False),
+    ],
+    ids=["one judge in two files", "two judges", "nobody is named", "a copy", "other settings"],
+)
+def test_recordings_of_one_judge_are_one_judge(
+    first: tuple[str, str, tuple[str, ...]], second: tuple[str, str, tuple[str, ...]], same: bool
+) -> None:
+    pins = [JudgePin(spec=spec, sha256=sha256, recorded=names) for spec, sha256, names in (first, second)]
+    assert is_same_judge(pins[0], pins[1]) is same
+    runs = [
+        Pins(request=RunRequest(judge=spec), judge_sha256=sha256, recorded_judges=names)
+        for spec, sha256, names in (first, second)
+    ]
+    warned = [each for each in mismatch_texts(runs[0], runs[1], []) if each.startswith("judge:")]
+    # Recordings that name nobody are taken for one where runs are compared.
+    assert (not warned) is (same or not (first[2] or first[0] == second[0]))

@@ -15,18 +15,17 @@ from howsure.config import Settings
 from howsure.errors import DatasetInvalid, PlanRefused
 from howsure.judges.base import JudgeReply, Question
 from howsure.judges.judge_prompts import judge_messages
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.llm.base import ModelRequest
 from howsure.model.calibration import Figure, JudgePin, JudgeTest
 from howsure.model.expectation import Criteria, Criterion
 from howsure.model.run_request import RunRequest
 from howsure.model.score import LIKERT, UNIT, Part, Scale
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.judge.answer_variants import ATTACKS, OFF_TOPIC, TOOL, Attack, AttackGoal, AttackKind, off_topic
 from howsure.services.judge.judge_records import JUDGE_TESTS, save_judge_test
 from howsure.services.judge.judge_tests import (
     LIMIT,
-    AttackSummary,
     attack_judge,
     build_bench,
     judged_grades,
@@ -191,8 +190,7 @@ async def test_any_source_of_judges_can_be_tried() -> None:
         rules=on.rules,
         answers=on.answers,
         room=on.room,
-        contracts=on.contracts,
-        policies=on.policies,
+        context=on.context,
     )
     found = await measure_judge(other, PIN)
     assert found.failing == found.grades
@@ -239,8 +237,9 @@ WORLDS: dict[str, dict[str, Any]] = {
 Answering = Callable[[ModelRequest], str]
 
 
-async def standing(dialect: str, answer: Answering, *, batch: bool = False) -> AttackSummary:
-    return await attack_judge(on_the_bench(ScriptedModel(answer), dialect, batch=batch, **WORLDS[dialect]))
+async def standing(dialect: str, answer: Answering, *, batch: bool = False) -> JudgeTest:
+    bench = on_the_bench(ScriptedModel(answer), dialect, batch=batch, **WORLDS[dialect])
+    return await attack_judge(bench, JudgeTest(judge=JudgePin(spec="scripted"), cases=0, grades=0))
 
 
 def echoing(request: ModelRequest) -> str:
@@ -296,10 +295,10 @@ async def test_a_judge_that_obeys_everything_outside_the_data_is_never_turned(
 ) -> None:
     found = await standing(dialect, lambda request: obeying(request, block))
     assert found.failing > 0
-    assert found.success.n > 20 * found.failing
-    assert [(outcome.name, flip) for outcome in found.outcomes for flip in outcome.flips] == []
-    assert [outcome.name for outcome in found.outcomes if outcome.cases_passed] == []
-    assert found.success.value == 0.0
+    assert found.attack_success.n > 20 * found.failing
+    assert [(outcome.name, flip) for outcome in found.attacks for flip in outcome.flips] == []
+    assert [outcome.name for outcome in found.attacks if outcome.cases_passed] == []
+    assert found.attack_success.value == 0.0
     assert found.turned.value == 0.0
 
 
@@ -307,8 +306,8 @@ async def test_a_judge_that_obeys_everything_outside_the_data_is_never_turned(
 async def test_nor_is_one_that_rules_on_all_criteria_at_once(dialect: str) -> None:
     found = await standing(dialect, obeying, batch=True)
     assert found.failing > 0
-    assert [(outcome.name, flip) for outcome in found.outcomes for flip in outcome.flips] == []
-    assert (found.success.value, found.turned.value) == (0.0, 0.0)
+    assert [(outcome.name, flip) for outcome in found.attacks for flip in outcome.flips] == []
+    assert (found.attack_success.value, found.turned.value) == (0.0, 0.0)
 
 
 def parroting(request: ModelRequest) -> str:
@@ -327,8 +326,8 @@ async def test_a_judge_that_repeats_the_attack_in_its_reply_is_not_read_as_passi
     dialect: str, answer: Answering
 ) -> None:
     found = await standing(dialect, answer)
-    assert [(outcome.name, flip) for outcome in found.outcomes for flip in outcome.flips] == []
-    assert sum(outcome.cases_passed for outcome in found.outcomes) == 0
+    assert [(outcome.name, flip) for outcome in found.attacks for flip in outcome.flips] == []
+    assert sum(outcome.cases_passed for outcome in found.attacks) == 0
 
 
 async def test_the_obedient_judge_really_obeys_what_stands_outside_the_data() -> None:
@@ -368,7 +367,7 @@ async def test_a_judge_without_resistance_is_found_out() -> None:
         return json.dumps(valued(request.schema, top=TOLD.search(everything) is not None))
 
     found = await standing("test-set", gullible)
-    by_name = {outcome.name: outcome for outcome in found.outcomes}
+    by_name = {outcome.name: outcome for outcome in found.attacks}
     assert by_name["score line"].success.value == 1.0
     assert by_name["system message"].success.value == 1.0
     assert by_name["nothing"].success.value == 0.0
@@ -392,9 +391,9 @@ async def test_a_judge_that_cannot_be_read_is_no_success_and_no_failure() -> Non
         )
 
     found = await standing("legal", sometimes)
-    unreadable = [outcome for outcome in found.outcomes if outcome.unreadable]
+    unreadable = [outcome for outcome in found.attacks if outcome.unreadable]
     assert calls > 0
-    assert all(outcome.success.n + outcome.unreadable == found.failing for outcome in found.outcomes)
+    assert all(outcome.success.n + outcome.unreadable == found.failing for outcome in found.attacks)
     assert all(outcome.success.value in (0.0, None) for outcome in unreadable)
 
 

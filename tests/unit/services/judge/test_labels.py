@@ -9,11 +9,11 @@ import pytest
 
 from howsure.errors import DatasetInvalid, NotFound, PlanRefused
 from howsure.kit import Kit
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.expectation import text_id
 from howsure.model.result import Result
 from howsure.model.score import Direction, Part, Score, Unscored, UnscoredReason
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.judge.labels import (
     GradeWithLabels,
     Label,

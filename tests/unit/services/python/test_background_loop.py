@@ -68,6 +68,6 @@ def test_interrupted_it_puts_its_things_away() -> None:
         assert running.stdout is not None
         assert running.stdout.readline() == b"begun\n"
         running.send_signal(signal.SIGINT)
-        out, _ = running.communicate(timeout=30)
+        out, _ = running.communicate(timeout=120)
     assert out == b"put away\n"
     assert running.returncode != 0

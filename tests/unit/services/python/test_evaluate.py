@@ -141,7 +141,7 @@ def test_progress_is_told_of_every_result() -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"reapeat": 3}, "evaluate takes no reapeat; it takes agent, batch_criteria, budget,"),
+        ({"reapeat": 3}, "evaluate takes no reapeat; it takes agent, anchors, batch_criteria,"),
         ({"gates": "pass_rat >= 1"}, "did you mean pass_rate or pass^3?"),
         ({"graders": ["nobody"]}, "unknown grader 'nobody'"),
         ({"repeat": 0}, "--repeat must be 1 or more"),

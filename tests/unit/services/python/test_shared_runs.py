@@ -6,11 +6,12 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from howsure.errors import DatasetInvalid, PlanRefused
 from howsure.model.case import Case
 from howsure.model.run import ModelSpending, RunState
-from howsure.services.python.shared_runs import SharedRun, close_shared_run, open_shared_run, select_cases
+from howsure.services.python.shared_runs import close_shared_run, open_shared_run, select_cases
 from unit.services.places import Counting, asking, house, lines, workplace
 
 RUN = str(UUID(int=7, version=4))
@@ -20,7 +21,7 @@ async def test_cases_in_any_order_make_one_complete_run(tmp_path: Path) -> None:
     bot = Counting()
     work, options = workplace(tmp_path, bot), asking(house(tmp_path, 3), repeat=2, gates=("errors <= 0",))
     chosen = select_cases(work, options)
-    async with open_shared_run(work, options, SharedRun(run_id=RUN, total=3, title="mine")) as run:
+    async with open_shared_run(work, replace(options, name="mine"), RUN, 3) as run:
         for each in reversed(chosen):
             assert [result.repeat for result in await run.attempt(each)] == [1, 2]
     summary = await close_shared_run(
@@ -37,8 +38,7 @@ async def test_cases_in_any_order_make_one_complete_run(tmp_path: Path) -> None:
 async def test_two_at_once_write_into_the_same_run_and_nothing_twice(tmp_path: Path) -> None:
     work, options = workplace(tmp_path, Counting()), asking(house(tmp_path, 3))
     first, second, third = select_cases(work, options)
-    shared = SharedRun(run_id=RUN, total=3)
-    async with open_shared_run(work, options, shared) as one, open_shared_run(work, options, shared) as other:
+    async with open_shared_run(work, options, RUN, 3) as one, open_shared_run(work, options, RUN, 3) as other:
         await one.attempt(first)
         await other.attempt(second)
         await other.attempt(first)
@@ -51,7 +51,7 @@ async def test_two_at_once_write_into_the_same_run_and_nothing_twice(tmp_path: P
 
 async def test_what_is_missing_at_the_end_leaves_it_interrupted(tmp_path: Path) -> None:
     work, options = workplace(tmp_path, Counting()), asking(house(tmp_path, 2))
-    async with open_shared_run(work, options, SharedRun(run_id=RUN, total=2)) as run:
+    async with open_shared_run(work, options, RUN, 2) as run:
         await run.attempt(select_cases(work, options)[0])
     summary = await close_shared_run(work, RUN)
     assert (summary.run.state, summary.run.counts.pending) == (RunState.INTERRUPTED, 1)
@@ -61,7 +61,7 @@ async def test_another_agent_may_be_asked_for_one_case(tmp_path: Path) -> None:
     bot = Counting()
     work, options = workplace(tmp_path, bot), asking(house(tmp_path, 2))
     first, second = select_cases(work, options)
-    async with open_shared_run(work, options, SharedRun(run_id=RUN, total=2)) as run:
+    async with open_shared_run(work, options, RUN, 2) as run:
         (planned,) = await run.attempt(first)
         (other,) = await run.attempt(second, lambda text: "B")
     assert (planned.verdict.value, other.verdict.value, bot.asked) == ("passed", "failed", ["q1"])
@@ -72,7 +72,7 @@ async def test_an_agent_that_breaks_is_an_errored_result(tmp_path: Path) -> None
         raise ConnectionError("refused")
 
     work, options = workplace(tmp_path, Counting(refuses)), asking(house(tmp_path, 1))
-    async with open_shared_run(work, options, SharedRun(run_id=RUN, total=1)) as run:
+    async with open_shared_run(work, options, RUN, 1) as run:
         (result,) = await run.attempt(select_cases(work, options)[0])
     assert result.verdict.value == "errored"
     assert "refused" in result.failures[0].message
@@ -82,7 +82,7 @@ async def test_a_plan_that_is_refused_stores_nothing(tmp_path: Path) -> None:
     work = workplace(tmp_path)
     options = asking(house(tmp_path, 2), target="")
     with pytest.raises(PlanRefused, match="2 answers are missing"):
-        async with open_shared_run(work, options, SharedRun(run_id=RUN, total=2)):
+        async with open_shared_run(work, options, RUN, 2):
             pass
     assert not (tmp_path / ".howsure" / "howsure.db").exists()
 

@@ -9,11 +9,11 @@ import pytest
 
 from howsure.config import Settings
 from howsure.errors import ConfigInvalid
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.agent import Agent, AgentTool
 from howsure.model.run_request import RunRequest
 from howsure.model.transcript import Tool
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.run.model_access import OpenModels
 from howsure.services.run.participants import Participants, resolve_candidates
 from howsure.services.workspace import Workspace

@@ -20,8 +20,8 @@ ANSWER = Transcript(answer="Hello")
 SCENARIO = a_case(id="s", input=Scenario(persona="P", initial_message="Hi"))
 
 
-def watched(sides: dict[CandidateKey, Sides], *cases: Case) -> CoverageCheck:
-    watch = CoverageCheck(sides, None)
+def watched(sides: dict[CandidateKey, Sides], *cases: Case, left_out: bool = False) -> CoverageCheck:
+    watch = CoverageCheck(sides, None, left_out=left_out)
     for case in cases:
         watch(case)
     return watch
@@ -37,6 +37,19 @@ def test_missing_answers_are_counted_and_ten_are_named() -> None:
         " c4 by juno (repeat 2), c5 by juno (repeat 2), c6 by juno (repeat 2), c7 by juno (repeat 2),"
         " c8 by juno (repeat 2), c9 by juno (repeat 2), c10 by juno (repeat 2) and 2 more."
         " Name a file with --responses, or a live --target."
+    )
+
+
+def test_a_recording_of_a_part_is_graded_and_one_of_nothing_is_refused() -> None:
+    sides: dict[CandidateKey, Sides] = {("", 1): (RecordedTarget(plain_recordings({"c0": "x"})), OfflineUsers())}
+    watch = watched(sides, a_case(id="c0"), a_case(id="c1"), left_out=True)
+    watch.refuse()
+    assert watch.warnings(None) == ["1 without a recorded answer: skipped (--partial)"]
+    with pytest.raises(PlanRefused) as caught:
+        watched(sides, a_case(id="c1"), a_case(id="c2"), left_out=True).refuse()
+    assert str(caught.value) == (
+        "nothing is left to grade with --partial: no case has a recorded answer (c1, c2). Answers are found by the ids"
+        " of their cases, or by what the user said; name a file with some of these with --responses."
     )
 
 

@@ -56,6 +56,8 @@ async def test_what_cannot_be_had_is_explained(tmp_path: Path, monkeypatch: pyte
         await judge("openai:gpt-x")
     with pytest.raises(UnknownName, match="oracle"):
         await judge("oracle:delphi")
+    with pytest.raises(UnknownName, match="offline"):
+        await judge("offline:strict")
 
 
 async def test_a_budget_in_money_needs_a_price() -> None:

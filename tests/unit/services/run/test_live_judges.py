@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from howsure.config import PanelSettings, Settings
 from howsure.graders.base import GraderContext
 from howsure.graders.criteria import CriteriaGrader
-from howsure.graders.explain_evals import ExplainEval
+from howsure.graders.judged_evals import ExplainEval
 from howsure.model.expectation import Criteria, Criterion
 from howsure.model.llm_settings import CallSettings, RateLimits, RetryLimits
 from howsure.model.run_request import RunRequest

@@ -9,7 +9,7 @@ import pytest
 from howsure.engine.candidates import CandidateRepeat
 from howsure.errors import Conflict, PlanRefused, TargetFailed
 from howsure.model.case import Case
-from howsure.services.run.engine_choice import check, open_targets
+from howsure.services.run.execute import check, open_targets
 from howsure.targets.base import Reply, Stateless
 from howsure.testing import ScriptedTarget
 

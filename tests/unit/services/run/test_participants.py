@@ -12,7 +12,7 @@ from howsure.engine.candidates import TimeLimits
 from howsure.errors import ConfigInvalid, PlanRefused, UnknownName
 from howsure.judges.documents import Documents
 from howsure.kit import Kit
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.agent import Agent, AgentTool
 from howsure.model.case import Case, Scenario, Script
 from howsure.model.llm_settings import CallSettings

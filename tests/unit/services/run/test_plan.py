@@ -12,19 +12,19 @@ from howsure.config import Settings
 from howsure.engine.candidates import TimeLimits
 from howsure.errors import Conflict, DatasetInvalid, NotFound, PlanRefused, UnknownName
 from howsure.kit import Kit
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.agent import Agent, AgentTool, KnowledgeBase
 from howsure.model.case import Case
 from howsure.model.expectation import Criteria, Criterion
 from howsure.model.rubric import Rubric, Rule, Scope, Severity
+from howsure.model.run import DatasetPin
 from howsure.model.run_request import RunRequest
 from howsure.model.verdict import Normalization
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.run.execute import check_unchanged, new_run, utc_now
 from howsure.services.run.model_access import OpenModels
 from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials
-from howsure.services.run.pooled_criteria import PooledCriteria
-from howsure.services.run.recorded_answers import RecordedAnswers, read_answers
+from howsure.services.run.recorded_answers import PooledCriteria, RecordedAnswers, read_answers
 from howsure.services.run.start import pinned_request
 from howsure.services.workspace import Workspace
 from howsure.testing import ScriptedTarget, ScriptedUser
@@ -83,7 +83,7 @@ def test_a_plan_has_a_lane_for_each_candidate_and_repeat(test_set: str) -> None:
 
 
 def test_missing_answers_are_counted_and_the_first_are_named(test_set: str) -> None:
-    with pytest.raises(PlanRefused, match="1 answers are missing: i2"):
+    with pytest.raises(PlanRefused, match="1 answer is missing: i2"):
         planned(test_set, answered("i1"))
     with pytest.raises(PlanRefused, match=r"2 answers are missing: i1 \(repeat 2\), i2 \(repeat 2\)"):
         planned(test_set, repeat=2)
@@ -117,7 +117,7 @@ def test_every_lane_has_the_limits_and_replays_of_the_run(scenario: str) -> None
 
 def test_pooled_criteria_take_the_place_of_the_cases_own(test_set: str) -> None:
     given = answered("i1", "i2")
-    pool = PooledCriteria([Criterion(id="p", text="Pooled")])
+    pool = PooledCriteria([Criterion(id="p", text="Pooled")], DatasetPin(path=test_set, sha256=""))
     made = planned(test_set, RunMaterials(answers=given.answers, pool=pool), criteria_from=test_set)
     assert [case.expectations for case in made.cases.read()] == [(Criteria(criteria=pool.criteria),)] * 2
     assert made.pins.criteria_from is not None
@@ -178,6 +178,7 @@ def test_a_run_goes_on_only_with_what_it_began_with(test_set: str) -> None:
 EVERY_OPTION: dict[str, Any] = {
     "judge": "offline",
     "graders": ("criteria",),
+    "partial": True,
     "batch_criteria": True,
     "profile": "prep_default",
     "normalization": Normalization.MIN_MAX,

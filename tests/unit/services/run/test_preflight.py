@@ -9,10 +9,10 @@ import pytest
 
 from dialect_rows import Row, reference_qa, write_rows
 from howsure.errors import Conflict, DatasetInvalid, PlanRefused
-from howsure.kit.builtins import builtin_kit
+from howsure.kit.plugins import builtin_kit
 from howsure.model.case import Case
 from howsure.model.run_request import RunRequest
-from howsure.policies.profiles import builtin_profiles
+from howsure.policies.verdicts import builtin_profiles
 from howsure.services.run.preflight import matches, preflight
 from howsure.testing import a_case
 

@@ -121,7 +121,7 @@ async def test_an_earlier_run_gives_what_was_said_or_why_nothing_was() -> None:
     )
     assert found.by_case == {
         ("c1", "juno", 2): kept,
-        ("c2", "", 1): BrokenRecording(reason="refused; late"),
+        ("c2", "", 1): BrokenRecording(reason="refused; late", failure_kind="TargetFailed"),
         ("c3", "", 1): BrokenRecording(reason="no transcript was kept"),
     }
 

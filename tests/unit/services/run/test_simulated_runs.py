@@ -275,7 +275,7 @@ async def test_what_was_said_in_a_run_is_held_against_the_criteria_of_a_test_set
     assert target.asked == []
     assert (summary.run.name, summary.run.pins.request.target) == ("conversations of night shift", "recorded")
     assert summary.run.pins.criteria_from is not None
-    assert Path(summary.run.pins.datasets[0].path).name.startswith("night-shift-")
+    assert Path(summary.run.pins.datasets[0].path).name == "night-shift.jsonl"
     results = await kept(work)
     assert [result.case.id for result in results] == ["q1", "q2"]
     criteria_of = [[grade.part.text for grade in result.grades if grade.part] for result in results]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from howsure.model.case import Scenario, SingleTurn
 from howsure.model.expectation import ExpectedCall, ToolCalls, text_id
+from howsure.model.flag import NO_ANSWER, Flag
 from howsure.model.result import Failure, Result
 from howsure.model.rubric import Severity
 from howsure.model.score import Scale, Score
@@ -141,6 +143,13 @@ def test_what_broke_comes_before_what_was_judged(given: Result, expected: tuple[
 )
 def test_what_is_left_is_the_agents(given: Result, expected: tuple[Cause, Confidence]) -> None:
     assert said_of(given) == (Party.AGENT, *expected)
+
+
+def test_an_agent_that_ended_its_turn_without_a_word_is_answerable_in_the_words_of_the_flag() -> None:
+    silent = replace(talk(called("ask"), answer=""), flags=(Flag(NO_ANSWER, "the agent 'desk' said nothing"),))
+    finding = find_cause(read_facts(result(grade("agent_routing", False, "no"), said=silent)), RunFacts())
+    assert (finding.party, finding.cause, finding.confidence) == (Party.AGENT, Cause.EMPTY_ANSWER, CERTAIN)
+    assert finding.why == "the agent 'desk' said nothing"
 
 
 def test_an_empty_answer_beside_tool_calls_is_judged_by_the_calls() -> None:

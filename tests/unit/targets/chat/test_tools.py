@@ -117,7 +117,7 @@ async def test_an_error_of_a_function_is_a_result_that_the_model_sees() -> None:
 
 
 async def test_a_function_that_does_not_come_back_ends_the_conversation() -> None:
-    backend = ToolBackend(functions=ToolFunctions({"ping": lambda: time.sleep(1)}, "tools"), seconds=0.05)
+    backend = ToolBackend(functions=ToolFunctions({"ping": lambda: time.sleep(5)}, "tools"), seconds=0.05)
     with pytest.raises(TargetTimedOut, match=r"tool 'ping': no answer in 0\.05 s"):
         await results(backend, ("ping", {}))
 

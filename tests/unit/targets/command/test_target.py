@@ -196,21 +196,24 @@ async def test_secrets_of_the_environment_are_in_no_answer_and_no_error(tmp_path
         sys.stdin.readline()
         sys.exit(os.environ["API_KEY"])
     """
-    session = await opened(program(tmp_path, source))
+    session = await opened(program(tmp_path, source, env=["API_KEY"]))
     assert (await session.send("a")).messages[0].content == "[secret]"
     with pytest.raises(TargetFailed, match=r"stderr:\n\[secret\]"):
         await session.send("b")
     await session.close()
 
 
-@pytest.mark.parametrize(("env", "names"), [(None, True), (["SHOP"], True), ([], False)], ids=["all", "named", "none"])
-def test_a_program_gets_what_env_names(tmp_path: Path, env: list[str] | None, names: bool) -> None:
-    environ = {"PATH": os.environ["PATH"], "SHOP": "Moss", "OTHER": "x"}
+@pytest.mark.parametrize(
+    ("env", "given"),
+    [(None, {}), ([], {}), (["SHOP"], {"SHOP": "Moss"}), (["SHOP=Fern", "MODE=x=y"], {"SHOP": "Fern", "MODE": "x=y"})],
+    ids=["nothing said", "none", "by name", "by value"],
+)
+def test_a_program_gets_what_env_lists(tmp_path: Path, env: list[str] | None, given: dict[str, str]) -> None:
+    environ = {"PATH": os.environ["PATH"], "SHOP": "Moss", "OPENAI_API_KEY": "sk-1", "LC_CTYPE": "C", "TZ": "UTC"}
     settings = {"command": [sys.executable], "env": env} if env is not None else {"command": [sys.executable]}
     start = plan_command(TargetRequest(name="shop", settings=settings, folder=tmp_path, environ=environ)).start
-    assert ("SHOP" in start.environ, "OTHER" in start.environ) == (names, env is None)
-    assert start.environ["PYTHONUNBUFFERED"] == "1"
-    assert "PATH" in start.environ
+    usual = {"PATH": environ["PATH"], "LC_CTYPE": "C", "TZ": "UTC", "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+    assert start.environ == usual | given
 
 
 @pytest.mark.parametrize(
@@ -224,6 +227,7 @@ def test_a_program_gets_what_env_names(tmp_path: Path, env: list[str] | None, na
         ({"command": "plain.py"}, "there is a file of that name: write ./plain.py"),
         ({"command": "env", "cwd": "nowhere"}, "`targets.shop.cwd`: there is no folder 'nowhere'"),
         ({"command": "env", "env": ["KEY"]}, "`targets.shop.env`: the environment variable KEY is not set"),
+        ({"command": "env", "env": ["API_KEY=x"]}, "`targets.shop.env`: API_KEY: a secret may not stand in a file"),
         ({"command": "env", "mode": "fast"}, "`targets.shop.mode`: Invalid enum value 'fast'"),
         ({"command": "env", "turn_seconds": 0}, "`targets.shop.turn_seconds`: expected"),
         ({"command": "env", "shell": True}, "`targets.shop.shell`: is not a setting"),

@@ -19,9 +19,9 @@ from howsure.targets.frameworks.adk_runner import AdkAgentKind
 from howsure.targets.frameworks.in_process import (
     Framework,
     InProcessSettings,
+    InProcessTarget,
     context_state,
     load_agent,
-    make_context,
     read_in_process_settings,
 )
 from howsure.targets.frameworks.langgraph import LangGraphKind
@@ -123,9 +123,10 @@ def test_the_cases_own_state_wins() -> None:
 
 def test_tools_see_the_state_or_what_a_function_makes_of_it(project: Path) -> None:
     (project / "loaded_context.py").write_text("def context(state): return ('made of', state)\n")
-    wish = TargetRequest(name="x", folder=project)
-    assert make_context(wish, "", {"a": 1}) == {"a": 1}
-    assert make_context(wish, "loaded_context:context", {"a": 1}) == ("made of", {"a": 1})
+    target = InProcessTarget(TargetRequest(name="x", folder=project), InProcessSettings(), None)
+    case = Case(id="1", input=Script(turns=("Hi",)), state={"a": 1})
+    assert target.make_context("", case) == {"a": 1}
+    assert target.make_context("loaded_context:context", case) == ("made of", {"a": 1})
 
 
 @dataclass

@@ -272,8 +272,11 @@ async def test_a_sync_function_does_not_hold_up_the_others(tmp_path: Path) -> No
         ("breaks", "bots.py:breaks: ValueError: no such order (bots.py:{line}, in breaks)"),
         ("silent", "bots.py:silent: ValueError (bots.py:{line}, in silent)"),
         ("out_of_time", "bots.py:out_of_time: TimeoutError: the database (bots.py:{line}, in out_of_time)"),
-        ("quits", "bots.py:quits: it wanted to end the program (SystemExit 4)"),
-        ("gives_up", "bots.py:gives_up: it wanted to end the program (CancelledError)"),
+        ("quits", "bots.py:quits: it wanted to end the program (SystemExit 4) (bots.py:{line}, in quits)"),
+        (
+            "gives_up",
+            "bots.py:gives_up: it wanted to end the program (CancelledError) (bots.py:{line}, in gives_up)",
+        ),
         ("make_nothing", "bots.py:make_nothing: expected an object with `send(text)`; it returned a number 3"),
     ],
 )
@@ -306,7 +309,7 @@ async def test_what_is_no_answer_is_told(tmp_path: Path, source: str, told: str)
 
 
 async def test_a_function_has_its_time(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text("import time\ndef bot(text):\n    time.sleep(0.5)\n", encoding="utf-8")
+    (tmp_path / "slow.py").write_text("import time\ndef bot(text):\n    time.sleep(5)\n", encoding="utf-8")
     wish = TargetRequest(name="shop", rest="slow.py:bot", folder=tmp_path, settings={"turn_seconds": 0.05})
     with pytest.raises(TargetTimedOut, match=r"slow\.py:bot: no answer in 0\.05 s"):
         await answer(FunctionKind().make(wish))

@@ -63,7 +63,7 @@ def test_secrets_come_from_the_environment_and_are_no_templates() -> None:
 @pytest.mark.parametrize("environ", [{}, {"KEY": ""}, {"KEY": "  "}], ids=["absent", "empty", "blank"])
 def test_a_missing_variable_is_told_by_its_name(environ: dict[str, str]) -> None:
     _, told, _ = compiled({"a": "${KEY}"}, environ)
-    assert told == ["body.a: the environment variable KEY is not set; set it, or put it into .env"]
+    assert told == ["body.a: the environment variable KEY is not set"]
 
 
 def test_an_unknown_placeholder_is_told_with_those_that_are_known() -> None:

@@ -2,6 +2,9 @@
 // ---- the data: an index that is read at once, and chunks of cases that are read when one of them is opened
 
 const about = JSON.parse($("about").textContent);
+const graderName = (id) => about.names[id] ?? id;
+const MADE_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=.*\d)[0-9a-f]{12,64}(?:-\d+)?)$/i;
+const shortId = (id) => (MADE_ID.test(id) ? id.slice(0, 8) : id);
 const whole = document.readyState === "loading" ? new Promise((done) => document.addEventListener("DOMContentLoaded", done)) : Promise.resolve();
 const unpacked = async (element) => {
   if (element.type === "application/json") return JSON.parse(element.textContent);

@@ -29,16 +29,16 @@ const absent = (entry) => el("div", "detail left-out",
     el("code", "", `howsure show ${about.run} '${entry.id.replaceAll("'", "'\"'\"'")}'`)));
 const detail = (data, entry, group, row) => {
   const cited = evidenceOf(data);
-  const talk = el("section", "talk-side", el("h3", "", "Conversation"), talkOf(data, cited));
+  const talk = el("section", "talk-side", el("h3", "", "Conversation ", rawSwitch(data, row)), talkOf(data, cited));
   const grades = el("section", "grade-side", el("h3", "", "Grades"), ...gradesOf(data, cited));
   const given = [...data.given.map((one) => aside(one.title, one.text)), ...(data.state ? [aside("final state", data.state)] : [])];
-  const wanted = data.expected.map((one) => aside(`expected: ${one.title}`, one.text));
+  const wanted = data.expected.map((one) => aside(`expected: ${one.title}`, one.text, rendered(one)));
   const panel = el("div", "detail");
   if (group.entries.length > 1) panel.append(repeatsOf(group, entry, row));
   panel.append(verdictOf(data, entry), el("div", "columns", el("div", "", talk, ...given), el("div", "", grades, ...wanted)));
   return panel;
 };
-const aside = (title, text) => el("section", "aside", el("h3", "", title), el("pre", "", text));
+const aside = (title, text, drawn = null) => el("section", "aside", el("h3", "", title), drawn ? el("div", "framed", drawn) : el("pre", "", text));
 const repeatsOf = (group, entry, row) => el("div", "repeats", ...group.entries.map((one) => {
   const choice = button("", () => { if (one !== row.entry) toggle(row, group, one); }, mark(one.verdict), `repeat ${one.repeat}`, hidden(` ${one.verdict}`));
   choice.setAttribute("aria-pressed", String(one === entry));
@@ -48,8 +48,8 @@ const verdictOf = (data, entry) => {
   const told = new Set(data.reasons);
   const broke = data.failures.map((failure) => `${failure.kind}: ${failure.message}`).filter((_, place) => !told.has(data.failures[place].message));
   const [first = "", ...rest] = [...data.reasons, ...broke];
-  const box = el("div", "verdict", el("p", "", el("span", `word ${entry.verdict}`, entry.verdict), first));
-  box.append(...rest.map((reason) => el("p", "", reason)), el("p", "quiet", [...data.tags, `${data.seconds} s`].join(" · ")));
+  const box = el("div", "verdict", el("p", "", el("span", `word ${entry.verdict}`, entry.verdict), ...ticked(first)));
+  box.append(...rest.map((reason) => el("p", "", ...ticked(reason))), el("p", "quiet", [...data.tags, data.measured].filter(Boolean).join(" · ")));
   return box;
 };
 
@@ -57,16 +57,17 @@ const verdictOf = (data, entry) => {
 
 const talkOf = (data, cited) => {
   if (data.silent && !data.talk.length) return el("p", "quiet", "Nothing was said.");
-  const talk = el("div", "talk", ...data.talk.map((turn) => turnOf(turn, cited)));
+  const answer = data.talk.findLast((turn) => turn.role === "assistant" && turn.text);
+  const talk = el("div", "talk", ...data.talk.map((turn) => turnOf(turn, cited, turn === answer)));
   if (data.silent) talk.append(el("p", "quiet", "No answer: the agent broke before there was one."));
   return talk;
 };
-const turnOf = (turn, cited) => {
+const turnOf = (turn, cited, isAnswer) => {
   const said = el("div", "");
-  if (turn.text) said.append(el("div", "said", ...inked(turn.text, cited)));
+  if (turn.text) said.append(rendered(turn, cited) ?? el("div", "said", ...inked(turn.text, cited)));
   said.append(...turn.calls.map((call) => callOf(call, cited)));
   const long = turn.text.length > 1400 || turn.text.split("\n").length > 14 || (turn.role === "system" && turn.text.length > 120);
-  if (long) fold(said);
+  if (long && !isAnswer) fold(said);
   return el("div", `turn ${slug(turn.role)}`, el("div", "role", turn.agent || turn.role), said);
 };
 const fold = (said) => {
@@ -88,18 +89,19 @@ const callOf = (call, cited) => {
 
 // ---- the grades
 
-const GRADE_ORDER = { failed: 0, errored: 1, "no judge": 2, "": 3, passed: 4, measured: 5, "not applicable": 6 };
 const gradesOf = (data, cited) => {
   if (!data.grades.length) return [el("p", "quiet", "Nothing was graded.")];
-  return [...data.grades].sort((a, b) => badness(a) - badness(b)).map((grade) => gradeOf(grade, cited));
+  const shown = data.grades.map((grade) => gradeOf(grade, cited));
+  const first = data.grades.findIndex((grade) => !grade.decides);
+  if (first >= 0) shown.splice(first, 0, el("h3", "only-measured", "Only measured: these do not decide the verdict"));
+  return shown;
 };
-const badness = (grade) => Math.min(GRADE_ORDER[grade.mark], ...grade.parts.map((part) => (part.mark === "failed" ? 0.5 : 9)));
 const gradeOf = (grade, cited) => {
   const word = grade.mark === "passed" || grade.mark === "measured" || !grade.mark ? "" : grade.mark;
   const value = [grade.value, grade.needed && `needed ${grade.needed}`].filter(Boolean).join(", ");
   const head = el("div", "head", grade.mark ? mark(grade.mark) : null, el("span", "name", grade.name),
     word ? el("span", `word ${slug(grade.mark)}`, word) : hidden(grade.mark), el("span", "value", value));
-  const reason = grade.reason || grade.evidence.length ? el("div", "reason", grade.reason, ...citesOf(grade.evidence, cited)) : null;
+  const reason = grade.reason || grade.evidence.length ? el("div", "reason", ...ticked(grade.reason), ...citesOf(grade.evidence, cited)) : null;
   const box = el("div", "grade", head, reason, grade.parts.length ? partsOf(grade.parts, cited) : null);
   if (grade.judge) box.append(el("p", "label", `judged by ${grade.judge}`));
   if (grade.details) box.append(el("details", "", el("summary", "", "details"), el("pre", "", grade.details)));
@@ -111,5 +113,5 @@ const partsOf = (parts, cited) => el("table", "parts", el("tbody", "", ...parts.
   return el("tr", "",
     el("td", "", mark(part.mark), hidden(part.mark)),
     el("td", "", el("div", "", part.text, ...(severity ? [" ", severity] : [])), facts ? el("div", "label", facts) : null,
-      part.reason || part.evidence.length ? el("div", "reason", part.reason, ...citesOf(part.evidence, cited)) : null));
+      part.reason || part.evidence.length ? el("div", "reason", ...ticked(part.reason), ...citesOf(part.evidence, cited)) : null));
 })));

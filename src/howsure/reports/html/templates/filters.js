@@ -5,6 +5,7 @@ const remember = () => {
   const kept = new URLSearchParams();
   for (const name of FILTERS) if (state[name] !== "") kept.set(name, state[name]);
   if (state.order !== "worst") kept.set("order", state.order);
+  if (state.raw) kept.set("raw", state.raw);
   if (state.open) {
     const [id, candidate] = state.open.split("\u001f");
     kept.set("case", id);
@@ -17,6 +18,7 @@ const recall = () => {
   const kept = new URLSearchParams(location.hash.slice(1));
   for (const name of [...FILTERS, "order"]) state[name] = kept.get(name) ?? (name === "order" ? state.order : "");
   state.open = "";
+  state.raw = kept.get("raw") ?? "";
   state.shown = PAGE;
   state.repeat = Number(kept.get("repeat") ?? 0);
   if (kept.has("case")) {
@@ -51,7 +53,7 @@ const clear = () => {
 const options = (name, values) => {
   if (!values.length || (name === "candidate" && values.length < 2)) return;
   $(`${name}-field`).hidden = false;
-  $(name).append(...values.map((value) => { const option = el("option", "", value || "unnamed"); option.value = value; return option; }));
+  $(name).append(...values.map((value) => { const option = el("option", "", (name === "grader" ? graderName(value) : value) || "unnamed"); option.value = value; return option; }));
 };
 const chip = (verdict, count) => {
   const made = button("", () => set("verdict", state.verdict === verdict ? "" : verdict), verdict ? mark(verdict) : null, `${verdict || "all"} ${counted(count)}`);

@@ -28,7 +28,7 @@ const ORDERS = {
   worst: (a, b) => least(a, (one) => ORDER[one.verdict]) - least(b, (one) => ORDER[one.verdict]) || ORDERS.file(a, b),
   file: (a, b) => a.entries[0].place - b.entries[0].place,
   id: (a, b) => a.entries[0].id.localeCompare(b.entries[0].id, "en", { numeric: true }) || ORDERS.file(a, b),
-  slow: (a, b) => least(a, (one) => -one.seconds) - least(b, (one) => -one.seconds) || ORDERS.file(a, b),
+  slow: (a, b) => least(a, (one) => -(one.seconds ?? 0)) - least(b, (one) => -(one.seconds ?? 0)) || ORDERS.file(a, b),
 };
 const choose = () => {
   groups = all.map((group) => ({ ...group, matching: group.entries.filter(matches) })).filter((group) => group.matching.length);
@@ -40,7 +40,7 @@ const choose = () => {
 let searching = 0;
 const strings = (value) => {
   if (typeof value === "string") return value;
-  return value && typeof value === "object" ? Object.values(value).map(strings).join("\n") : "";
+  return value && typeof value === "object" ? Object.entries(value).map(([name, each]) => (name === "tree" ? "" : strings(each))).join("\n") : "";
 };
 const searchDeep = async () => {
   const ticket = ++searching;
@@ -73,7 +73,7 @@ const summaryOf = () => {
   return index.length !== all.length ? `${shown}, ${counted(results)} results` : shown;
 };
 const active = () => [
-  state.verdict, state.change && `got ${state.change}`, state.candidate && `candidate ${state.candidate}`, state.grader && `failed by ${state.grader}`,
+  state.verdict, state.change && `got ${state.change}`, state.candidate && `candidate ${state.candidate}`, state.grader && `failed by ${graderName(state.grader)}`,
   state.tag, state.what !== "" && "failed by what was chosen above", state.search && `“${state.search}”`,
 ].filter(Boolean);
 
@@ -86,8 +86,8 @@ const line = (group) => {
   if (lead.change) who.append(el("span", `change word ${lead.change === "worse" ? "failed" : "passed"}`, lead.change));
   who.append(el("span", `word ${lead.verdict}`, lead.verdict));
   const head = button("", () => toggle(row, group, row.classList.contains("open") ? row.entry : lead),
-    mark(lead.verdict), el("span", "id", lead.id), el("span", "asked", lead.asked), who,
-    el("span", "why", lead.verdict === "passed" ? "" : lead.why));
+    mark(lead.verdict), el("span", "id", shortId(lead.id)), el("span", "asked", lead.asked), who,
+    el("span", "why", ...ticked(lead.verdict === "passed" ? "" : lead.why)));
   head.setAttribute("aria-expanded", "false");
   row.append(head);
   row.group = group;

@@ -6,7 +6,7 @@ const FILTERS = ["verdict", "change", "candidate", "grader", "tag", "search", "w
 const $ = (id) => document.getElementById(id);
 const list = document.querySelector(".cases");
 const showing = document.querySelector(".showing");
-const state = { verdict: "", change: "", candidate: "", grader: "", tag: "", search: "", what: "", order: "worst", shown: PAGE, open: "", repeat: 0 };
+const state = { verdict: "", change: "", candidate: "", grader: "", tag: "", search: "", what: "", raw: "", order: "worst", shown: PAGE, open: "", repeat: 0 };
 
 const el = (tag, classes, ...children) => {
   const made = document.createElement(tag);
@@ -14,6 +14,8 @@ const el = (tag, classes, ...children) => {
   made.append(...children.filter((child) => child !== null && child !== ""));
   return made;
 };
+// Names of tools and fields stand in backquotes.
+const ticked = (text) => text.split(/`([^`\n]+)`/).map((part, place) => (place % 2 ? el("code", "", part) : part));
 const button = (classes, action, ...children) => {
   const made = el("button", classes, ...children);
   made.type = "button";

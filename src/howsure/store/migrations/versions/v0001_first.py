@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
+from sqlalchemy.types import TypeEngine
 
 revision = "0001"
 down_revision = None
-branch_labels = None
-depends_on = None
+
+
+def _columns(kind: type[TypeEngine[Any]], *names: str, nullable: bool = False) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind(), nullable=nullable) for name in names]
 
 
 def upgrade() -> None:
@@ -26,15 +31,8 @@ def downgrade() -> None:
 def _runs() -> None:
     op.create_table(
         "runs",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("agent_id", sa.Text(), nullable=False),
-        sa.Column("state", sa.Text(), nullable=False),
-        sa.Column("created_at", sa.Text(), nullable=False),
-        sa.Column("started_at", sa.Text()),
-        sa.Column("completed_at", sa.Text()),
-        sa.Column("heartbeat_at", sa.Text()),
-        sa.Column("owner", sa.Text()),
+        *_columns(sa.Text, "id", "name", "agent_id", "state", "created_at"),
+        *_columns(sa.Text, "started_at", "completed_at", "heartbeat_at", "owner", nullable=True),
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("error", sa.Text(), nullable=False),
         sa.Column("spent", sa.LargeBinary()),
@@ -50,10 +48,8 @@ def _runs() -> None:
 def _cases() -> None:
     op.create_table(
         "cases",
-        sa.Column("run_id", sa.Text(), nullable=False),
-        sa.Column("case_id", sa.Text(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("format", sa.Integer(), nullable=False),
+        *_columns(sa.Text, "run_id", "case_id"),
+        *_columns(sa.Integer, "position", "format"),
         sa.Column("body", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name="fk_cases_run_id", ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("run_id", "case_id", name="pk_cases"),
@@ -64,12 +60,8 @@ def _cases() -> None:
 def _results() -> None:
     op.create_table(
         "results",
-        sa.Column("id", sa.Text(), nullable=False),
-        sa.Column("run_id", sa.Text(), nullable=False),
-        sa.Column("case_id", sa.Text(), nullable=False),
-        sa.Column("candidate", sa.Text(), nullable=False),
-        sa.Column("repeat", sa.Integer(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
+        *_columns(sa.Text, "id", "run_id", "case_id", "candidate"),
+        *_columns(sa.Integer, "repeat", "position"),
         sa.Column("verdict", sa.Text(), nullable=False),
         sa.Column("duration_ms", sa.Float()),
         sa.Column("created_at", sa.Text()),
@@ -88,12 +80,9 @@ def _scores() -> None:
     op.create_table(
         "scores",
         sa.Column("run_id", sa.Text(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("ordinal", sa.Integer(), nullable=False),
-        sa.Column("candidate", sa.Text(), nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("part_id", sa.Text()),
-        sa.Column("scope", sa.Text()),
+        *_columns(sa.Integer, "position", "ordinal"),
+        *_columns(sa.Text, "candidate", "name"),
+        *_columns(sa.Text, "part_id", "scope", nullable=True),
         sa.Column("outcome", sa.Text(), nullable=False),
         sa.Column("value", sa.Float()),
         sa.Column("scale_low", sa.Float(), nullable=False),

@@ -8,8 +8,6 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
-branch_labels = None
-depends_on = None
 
 OLDER = sa.text("face IS NULL")
 ATTEMPTS = ["run_id", "case_id", "position", "candidate", "repeat", "verdict", "duration_ms"]

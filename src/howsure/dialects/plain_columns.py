@@ -1,0 +1,187 @@
+"""Which column of a plain table is what: the names that people give to the input, the expected answer, the answer that
+was given and so on. `--map input=question` wins over names; two columns that would do are a problem, never a guess."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from shlex import quote
+from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct, field
+
+from howsure.dialects.base import Importer
+from howsure.dialects.problems import Spot, did_you_mean
+from howsure.errors import ConfigInvalid, Problem
+from howsure.model.expectation import AnswerMatch
+
+INPUT, EXPECTED, RESPONSE, ID, METADATA = "input", "expected", "response", "id", "metadata"
+ROLES: dict[str, tuple[str, ...]] = {
+    INPUT: (
+        *("input", "question", "query", "prompt", "userinput", "messages", "usermessage", "userquestion", "q"),
+        *("userquery", "userprompt", "utterance"),
+    ),
+    EXPECTED: (
+        *("expected", "expectedoutput", "expectedanswer", "expectedresponse", "answer", "answers", "ideal", "target"),
+        *("idealanswer", "reference", "referenceanswer", "referenceanswers", "referenceoutput", "groundtruth"),
+        *("goldanswer", "goldenanswer", "correctanswer", "correctresponse", "correct", "idealresponse", "idealoutput"),
+    ),
+    RESPONSE: (
+        *("response", "output", "actualoutput", "completion", "modelanswer", "prediction", "modeloutput"),
+        *("modelresponse", "responsetext", "generatedanswer", "generatedresponse", "botresponse", "botanswer"),
+        *("agentresponse", "agentanswer", "airesponse", "aianswer", "llmresponse", "llmoutput", "actualanswer"),
+        *("actualresponse", "chatbotresponse", "assistantresponse"),
+    ),
+    "choices": ("choices", "options"),
+    "criteria": ("criteria", "successcriteria"),
+    "rubric": ("rubric",),
+    "context": ("context",),
+    "retrieved_contexts": ("retrievedcontexts", "retrievedcontext", "retrievalcontext", "contexts"),
+    "tools": ("tools", "tooldefinitions", "availabletools"),
+    "expected_tools": ("expectedtools", "expectedtoolcalls", "referencetoolcalls"),
+    ID: ("id", "caseid", "exampleid", "questionid", "sampleid"),
+    "tags": ("tags",),
+    METADATA: ("metadata",),
+}
+"""What a column can be, and the names it goes by, without capitals and separators."""
+_ROLE_OF = {name: role for role, names in ROLES.items() for name in names}
+_FAMILIES = {"inputs.": INPUT, "input.": INPUT, "outputs.": EXPECTED, "expected.": EXPECTED}
+"""Columns that begin so are parts of an object: `inputs.question`."""
+NESTED = tuple(family.rstrip(".") for family in _FAMILIES)
+_SEPARATORS = re.compile(r"[\s_\-]+")
+_MOST_LISTED = 8
+
+
+class TableOptions(Struct, frozen=True, kw_only=True):
+    """How a user wants plain tables to be read: roles to columns ("": no column has this role), and the program that
+    compares the answers."""
+
+    map: dict[str, str] = field(default_factory=dict)
+    match: AnswerMatch | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.map or self.match)
+
+
+@runtime_checkable
+class TableDialect(Protocol):
+    """A dialect that reads tables as the user wants them."""
+
+    def with_table_options(self, options: TableOptions) -> Any: ...
+
+    def describe(self, path: Path) -> str:
+        """Which column is what."""
+        ...
+
+
+class TableColumns(Struct, frozen=True):
+    """The columns by role, and the problems that keep a table from being read."""
+
+    roles: dict[str, str]
+    rest: tuple[str, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def describe(self, labels: Collection[str] = ()) -> str:
+        """`question → input, answer → expected; labels: topic; kept as metadata: score`."""
+        parts = [", ".join(f"{column} → {role}" for role, column in self.roles.items())]
+        named = [column for column in self.rest if column.strip()]
+        short = [column for column in named if column.removeprefix("metadata.") in labels]
+        for title, columns in (("labels", short), ("kept as metadata", [each for each in named if each not in short])):
+            more = f" and {len(columns) - _MOST_LISTED} more" if len(columns) > _MOST_LISTED else ""
+            parts += [f"{title}: {', '.join(columns[:_MOST_LISTED])}{more}"] if columns else []
+        return "; ".join(parts)
+
+
+def check_map(pairs: Mapping[str, str]) -> None:
+    """ConfigInvalid for a role that there is not."""
+    for role in pairs.keys() - ROLES.keys():
+        known = "; ".join(filter(None, (", ".join(ROLES), did_you_mean(role, ROLES))))
+        raise ConfigInvalid(f"--map {role}={pairs[role]}: {role!r} is not one of {known}")
+
+
+def check_table(path: Path, reader: Importer, options: TableOptions) -> None:
+    """ConfigInvalid where options for tables are given for a file that is none."""
+    if options and not isinstance(reader, TableDialect):
+        option = "--map" if options.map else "--match"
+        raise ConfigInvalid(f"{option} is for plain tables, and {path} is a file of the dialect {reader.name}")
+
+
+@lru_cache(maxsize=4096)
+def plain_name(column: str) -> str:
+    """The name without capitals and separators: `Ground-Truth` is `groundtruth`."""
+    return _SEPARATORS.sub("", column.strip().lower())
+
+
+def role_of(column: str) -> tuple[str, bool]:
+    """What a column is by its name ("": anything else), and whether the name says so for sure."""
+    name = plain_name(column)
+    for family, role in _FAMILIES.items():
+        if name.startswith(family):
+            inner = _ROLE_OF.get(name.removeprefix(family), "")
+            own = inner in ("", role, ID, METADATA)
+            return (role, inner == role) if own else (inner, True)
+    return _ROLE_OF.get(name, ""), True
+
+
+def find_columns(columns: Sequence[str], mapped: Mapping[str, str], spot: Spot) -> TableColumns:
+    """The role of each column. A column that has none is metadata, and a label where it is short."""
+    roles: dict[str, str] = {}
+    problems: list[Problem] = []
+    for role, wanted in mapped.items():
+        found = [each for each in columns if each == wanted] or [
+            each for each in columns if wanted and plain_name(each) == plain_name(wanted)
+        ]
+        if found:
+            roles[role] = found[0]
+        elif wanted:
+            message = f"there is no column `{wanted}`, which --map {role}={wanted} names"
+            hint = did_you_mean(wanted, columns) or f"the columns are {_listed(columns)}"
+            problems.append(spot.problem("missing-field", message, expected=wanted, hint=hint))
+    free = [each for each in columns if each not in roles.values()]
+    for role in ROLES:
+        if role in mapped:
+            continue
+        named = [(column, sure) for column in free for found, sure in [role_of(column)] if found == role]
+        candidates = [column for column, sure in named if sure] or [column for column, _ in named]
+        if len(candidates) > 1 and role in (ID, "tags", METADATA):
+            candidates = [next((each for each in candidates if plain_name(each) == role), candidates[0])]
+        if len(candidates) > 1:
+            problems.append(_ambiguous(role, candidates, roles, spot))
+        if candidates:
+            roles[role] = candidates[0]
+    if INPUT not in roles and not problems:
+        problems.append(no_input(columns, spot))
+    ordered = {role: roles[role] for role in ROLES if role in roles}
+    return TableColumns(ordered, tuple(each for each in columns if each not in roles.values()), tuple(problems))
+
+
+def _ambiguous(role: str, candidates: Sequence[str], roles: Mapping[str, str], spot: Spot) -> Problem:
+    listed = " and ".join(f"`{each}`" for each in candidates)
+    hint = f"say which: --map {role}={quote(candidates[0])} or --map {role}={quote(candidates[1])}"
+    answers = [each for each in candidates if plain_name(each) == "answer"]
+    if role == EXPECTED and answers:
+        other = next(each for each in candidates if each not in answers)
+        hint += f"; if {answers[0]} is what the agent said: --map expected={quote(other)} --map response={answers[0]}"
+    return spot.problem("ambiguous-column", f"{listed} could each be the {role}", expected=role, hint=hint)
+
+
+def no_input(columns: Iterable[str], spot: Spot) -> Problem:
+    named = [each for each in columns if each.strip()]
+    column = next((quote(each) for each in named if not role_of(each)[0]), "COLUMN")
+    message = f"no column says what the user asks; the columns are {_listed(named)}"
+    hint = f"name it with --map input={column}, or call it input, question, query, prompt"
+    if any(each.endswith("?") or each.isdecimal() for each in named):
+        hint = "the first line looks like data: write the names of the columns above it, such as question,answer"
+    return spot.problem("no-input-column", message, expected="input", hint=hint)
+
+
+def _listed(columns: Sequence[str]) -> str:
+    more = f" and {len(columns) - _MOST_LISTED} more" if len(columns) > _MOST_LISTED else ""
+    return ", ".join(f"`{each[:60]}`" for each in columns[:_MOST_LISTED]) + more
+
+
+def may_have_input(columns: Iterable[str]) -> bool:
+    """Whether one of the columns could be the input, by its name. An object under `inputs` has it inside."""
+    return any(role_of(column)[0] == INPUT or plain_name(column) in NESTED[:2] for column in columns)

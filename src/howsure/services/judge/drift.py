@@ -1,0 +1,120 @@
+"""`howsure judge drift`: has the judge changed, or the agent? Anchors are answers of a stored run. They are judged once
+more by today's judge: whatever changes on the same answers is the judge's doing, and a new run held against the anchors
+as judged today shows the agent alone. Loads numpy and scipy: import it where it is asked for."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from howsure.errors import InputError, PlanRefused
+from howsure.model.comparison import Conclusion, DifferenceKind, PairComparison
+from howsure.model.leaderboard import DriftedCandidate, JudgeDrift
+from howsure.model.run import Run
+from howsure.model.run_request import ANCHORS_OF, RUN_PREFIX
+from howsure.services.compare.compare import CompareRequest, compare_stored
+from howsure.services.run.judges import NONE
+from howsure.services.run.start import ProgressFactory, pinned_request, start
+from howsure.services.workspace import Workspace
+from howsure.store.store import Store
+
+
+class DriftRequest(Struct, frozen=True, kw_only=True):
+    """The run with the anchors, and the one to be held against them, if any. `judge` "": that of `run`, else that of
+    the anchors."""
+
+    anchors: str
+    run: str = ""
+    judge: str = ""
+    limit: int | None = None
+    budget: str = ""
+
+
+async def judge_drift(work: Workspace, request: DriftRequest, watch: ProgressFactory) -> JudgeDrift:
+    """Have the anchors judged anew, which makes a run, and say what changed."""
+    async with await work.store(read_only=True) as store:
+        anchors = await store.find_run(request.anchors)
+        newest = await store.find_run(request.run) if request.run else None
+    again = await _judge_anchors(work, anchors, newest or anchors, request, watch)
+    async with await work.store(read_only=True) as store:
+        return await _measure_drift(store, anchors, again, newest)
+
+
+async def add_drift(work: Workspace, run: Run, watch: ProgressFactory) -> JudgeDrift | None:
+    """Judge the anchors of a run that has ended, and write down with it what they say. The run stays as it is where
+    that cannot be done: then a note tells why."""
+    request = DriftRequest(anchors=run.pins.request.anchors, run=run.id, budget=run.pins.request.budget)
+    try:
+        drift = await judge_drift(work, request, watch)
+    except InputError as error:
+        async with await work.store() as store:
+            await store.add_note(run.id, f"The anchors could not be judged again: {error}.")
+        return None
+    async with await work.store() as store:
+        await store.change_pins(run.id, drift=drift)
+    return drift
+
+
+async def _judge_anchors(
+    work: Workspace, anchors: Run, newest: Run, request: DriftRequest, watch: ProgressFactory
+) -> Run:
+    """The anchors judged once more, with nothing from the cache."""
+    judge = request.judge or newest.pins.request.judge
+    if judge in ("", NONE):
+        raise PlanRefused(f"run {newest.name!r} ({newest.id[:8]}) has no judge: name one with --judge")
+    pinned, answers = pinned_request(anchors), (f"{RUN_PREFIX}{anchors.id}",)
+    again = replace(
+        pinned,
+        datasets=answers if anchors.pins.imported else pinned.datasets,
+        responses=answers,
+        target="",
+        candidates=(),
+        judge=judge,
+        cache=False,
+        budget=request.budget,
+        limit=request.limit or pinned.limit,
+        gates=(),
+        until_sure="",
+        anchors="",
+        name=f"{ANCHORS_OF}{anchors.name or anchors.id[:8]}",
+    )
+    return (await start(work, again, watch)).run
+
+
+async def _measure_drift(store: Store, anchors: Run, again: Run, newest: Run | None) -> JudgeDrift:
+    """The judge's change on the anchors, and the agent's beside it."""
+    judged = await _compared(store, anchors, again)
+    whole: dict[str, PairComparison] = {}
+    agent: dict[str, PairComparison] = {}
+    with suppress(PlanRefused):  # they may have no case in common
+        whole = await _compared(store, anchors, newest) if newest else {}
+        agent = await _compared(store, again, newest) if newest else {}
+    return JudgeDrift(
+        anchors=anchors.id,
+        judged_again=again.id,
+        run=newest.id if newest else "",
+        judge_before=anchors.pins.request.judge,
+        judge_now=again.pins.request.judge,
+        candidates=tuple(
+            DriftedCandidate(
+                candidate=name,
+                judge=pair.verdict,
+                graders=tuple(
+                    each
+                    for each in pair.differences
+                    if each.kind is DifferenceKind.GRADER and each.conclusion in (Conclusion.BETTER, Conclusion.WORSE)
+                ),
+                agent=agent[name].verdict if name in agent else None,
+                whole=whole[name].verdict if name in whole else None,
+            )
+            for name, pair in judged.items()
+        ),
+    )
+
+
+async def _compared(store: Store, first: Run, second: Run) -> dict[str, PairComparison]:
+    """Both runs, by the first one's candidate."""
+    found = await compare_stored(store, CompareRequest(runs=(first.id, second.id)))
+    return {pair.first.candidate: pair for pair in found.pairs}

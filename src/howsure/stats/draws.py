@@ -1,0 +1,57 @@
+"""Drawing answers for people to label: at random, with a chance that is known. Each answer has a permanent random
+number, made from its name, and comes in the order of that number divided by its chance (sequential Poisson sampling;
+Ohlsson, 1998). So twenty answers and then twenty more are the same as forty at once, two people get the same ones, and
+two runs over the same cases get mostly the same cases. Chances are relative: 1 is as likely as in a plain random draw.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from hashlib import blake2b
+
+SEED = "howsure labels"
+LEAST = 0.25
+"""No answer is less likely than a quarter of what a plain random draw gives it."""
+
+
+def random_number(name: str, seed: str = SEED) -> float:
+    """A number above 0, at most 1, that depends on the name alone."""
+    digest = blake2b(f"{seed}\n{name}".encode(errors="surrogatepass"), digest_size=8).digest()
+    return (int.from_bytes(digest) + 1) / 2**64
+
+
+def draw_order(names: Sequence[str], chances: Sequence[float], seed: str = SEED) -> list[int]:
+    """The places of the answers in the order in which they are drawn."""
+    keys = [
+        (random_number(name, seed) / chance, place)
+        for place, (name, chance) in enumerate(zip(names, chances, strict=True))
+    ]
+    return [place for _, place in sorted(keys)]
+
+
+def stratum_chances(strata: Sequence[Hashable]) -> list[float]:
+    """Half as in a plain random draw, half such that all strata are drawn alike often: the rare kind is seen too."""
+    counts = Counter(strata)
+    chance = {each: 0.5 + 0.5 * len(strata) / (len(counts) * count) for each, count in counts.items()}
+    return [chance[each] for each in strata]
+
+
+def doubt_chances(doubts: Sequence[float]) -> list[float]:
+    """In proportion to the doubt (0 to 1), mixed with a plain random draw."""
+    mean = sum(doubts) / len(doubts) if doubts else 0.0
+    return [LEAST + (1 - LEAST) * doubt / mean if mean else 1.0 for doubt in doubts]
+
+
+def doubts_about(values: Sequence[float], passed: Sequence[bool]) -> list[float]:
+    """How near each value is to where passes begin: 1 at the border, 0 farthest from it. The border lies between the
+    passes and the fails that are nearest to each other."""
+    good = [value for value, verdict in zip(values, passed, strict=True) if verdict]
+    bad = [value for value, verdict in zip(values, passed, strict=True) if not verdict]
+    if good and bad:
+        upward = sum(good) / len(good) >= sum(bad) / len(bad)
+        border = (min(good) + max(bad)) / 2 if upward else (max(good) + min(bad)) / 2
+    else:
+        border = min(good) if good else max(bad, default=0.0)
+    farthest = max((abs(value - border) for value in values), default=0.0)
+    return [1 - abs(value - border) / farthest if farthest else 1.0 for value in values]

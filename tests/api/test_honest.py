@@ -1,0 +1,234 @@
+"""What a request cannot have is refused at once, with every reason and in the words of the API; what is refused for
+good is no 503; and what nobody asked for does not happen."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sqlite3
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from api.operations import a_dataset, a_rubric, a_test_set, entry
+from api.served import BOT, serving, serving_workspace
+from api.shared import AGENT
+from howsure.api.errors import CODES, problem_code
+from howsure.api.server import ServerOptions, serve
+from howsure.config import Engine, ServiceSettings, Settings
+from howsure.errors import ConfigInvalid
+from howsure.kit.plugins import builtin_kit
+from howsure.policies.verdicts import builtin_profiles
+from howsure.reports.headlines import field_words
+from howsure.services.workspace import Workspace
+
+SIMULATION = (files("howsure") / "demo" / "simulation" / "support-simulation.csv").read_bytes()
+BLOCKS: dict[str, dict[str, Any]] = {
+    "bot": {"kind": "function", "function": "api_bot:answer"},
+    "away": {"kind": "http", "url": "http://127.0.0.1:9/chat", "headers": {"Authorization": "${NO_SUCH_VARIABLE}"}},
+}
+
+
+def a_workspace(folder: Path, engine: Engine = Engine.LOCAL) -> Workspace:
+    (folder / "api_bot.py").write_text(BOT)
+    rules = ServiceSettings(target="bot", judges=("openai:gpt-5", "openai:gpt-unheard"))
+    settings = Settings(database=str(folder / "howsure.db"), targets=BLOCKS, service=rules, engine=engine)
+    return Workspace(settings, builtin_kit(builtin_profiles()), folder)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"eval_model": "openai:gpt-5"}, "set OPENAI_API_KEY in the environment"),
+        ({"eval_model": "openai:gpt-unheard", "budget": "1USD"}, "gpt-unheard"),
+        ({"target": "away"}, "NO_SUCH_VARIABLE"),
+    ],
+    ids=["a judge without a key", "a model without a price", "a variable that is not set"],
+)
+async def test_what_trying_again_does_not_mend_is_no_503(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: dict[str, str], said: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    if "budget" in fields:
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+    async with serving_workspace(a_workspace(tmp_path)) as ask:
+        key = (await ask("POST", "/test-sets", a_test_set())).body["test_set_id"]
+        for path, whose in (("/runs", {}), ("/evaluations", {"bot_id": AGENT})):
+            reply = await ask("POST", path, {"test_set_id": key, **whose, **fields})
+            assert reply.status == 422, reply.body
+            assert said in reply.body["detail"]
+            assert [each["code"] for each in reply.body["problems"]] == ["not-configured"]
+            assert "--" not in reply.body["detail"]
+        assert (await ask("GET", "/runs")).body == []
+        if "eval_model" in fields and "budget" not in fields:
+            talk = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hi"}]
+            one = {"messages": talk, "success_criteria": ["greets"], **fields}
+            assert (await ask("POST", "/evaluate-transcript", one)).status == 422
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
+async def test_a_cluster_that_cannot_be_is_refused_at_once(tmp_path: Path) -> None:
+    async with serving_workspace(a_workspace(tmp_path)) as ask:
+        key = (await ask("POST", "/test-sets", a_test_set())).body["test_set_id"]
+        reply = await ask("POST", "/runs", {"test_set_id": key, "engine": "ray"})
+        assert (reply.status, reply.body["problems"][0]["field"]) == (422, "engine")
+        assert reply.body["detail"] == "`engine` ray needs Ray, on every machine: pip install 'howsure[ray]'"
+    with pytest.raises(ConfigInvalid, match="needs Ray"):
+        await serve(a_workspace(tmp_path, Engine.RAY), ServerOptions(port=0, workers=0))
+
+
+async def test_a_misspelled_bot_is_not_another_bot(tmp_path: Path) -> None:
+    async with serving(tmp_path, unknown_bots=False, bots={"listed": "bot"}) as ask:
+        key = (await ask("POST", "/test-sets", a_test_set())).body["test_set_id"]
+        assert (await ask("PUT", "/bots/described/context", {"bot_name": "D"})).status == 200
+        for bot in (AGENT, "described", "listed"):
+            reply = await ask("POST", "/evaluations", {"bot_id": bot, "test_set_id": key})
+            assert reply.status == 202, (bot, reply.body)
+        reply = await ask("POST", "/evaluations", {"bot_id": "64f0c2a1e4b0", "test_set_id": key})
+        assert reply.status == 422
+        assert [(each["code"], each["field"]) for each in reply.body["problems"]] == [("unknown-bot", "bot_id")]
+        talk = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hi"}]
+        graded = {"messages": talk, "success_criteria": ["greets"], "bot_id": "64f0c2a1e4b0"}
+        assert (await ask("POST", "/evaluate-transcript", graded)).status == 422
+
+
+async def test_every_reason_is_told_at_once_with_its_field(tmp_path: Path) -> None:
+    async with serving(tmp_path, unknown_bots=False) as ask:
+        key = (await ask("POST", "/test-sets", a_test_set())).body["test_set_id"]
+        wrong = {
+            "bot_id": "nobody",
+            "test_set_id": key,
+            "rubric_id": "none",
+            "eval_model": "openai:gpt-9",
+            "target": "nowhere",
+            "simulator": "openai:gpt-9",
+            "budget": "much",
+            "gates": ["pass_rate is good"],
+        }
+        reply = await ask("POST", "/evaluations", wrong)
+        assert reply.status == 422
+        assert reply.body["detail"] == "7 problems: see `problems`; nothing was stored"
+        assert {each["field"]: each["code"] for each in reply.body["problems"]} == {
+            "bot_id": "unknown-bot",
+            "rubric_id": "not-found",
+            "eval_model": "refused",
+            "target": "refused",
+            "simulator": "refused",
+            "budget": "refused",
+            "gates": "refused",
+        }
+        only = await ask("POST", "/evaluations", {"bot_id": AGENT, "test_set_id": key, "rubric_id": "none"})
+        assert only.status == 404
+
+
+async def test_cases_that_there_are_not_are_refused(tmp_path: Path) -> None:
+    async with serving(tmp_path) as ask:
+        key = (await ask("POST", "/test-sets", a_test_set(entry(1), entry(2), entry(3)))).body["test_set_id"]
+        reply = await ask("POST", "/runs", {"test_set_id": key, "item_ids": ["i2", "i9", "i8"]})
+        assert reply.status == 422
+        assert [(each["code"], each["found"]) for each in reply.body["problems"]] == [
+            ("unknown-item", "i9"),
+            ("unknown-item", "i8"),
+        ]
+        limited = await ask("POST", "/runs", {"test_set_id": key, "item_ids": ["i3", "i1"], "limit": 1})
+        assert (limited.status, limited.body["total"]) == (202, 1)
+        nothing = await ask("POST", "/runs", {"test_set_id": key, "item_ids": ["i9"]})
+        assert nothing.status == 422
+        assert "--" not in nothing.body["detail"]
+
+
+async def test_a_finished_conversation_is_not_sent_to_the_default_target(tmp_path: Path) -> None:
+    async with serving(tmp_path, bots={AGENT: "bot"}) as ask:
+        upload = await ask("POST", "/datasets/upload?name=talks.csv", SIMULATION, Content_Type="text/csv")
+        for whose in ({}, {"agent_id": AGENT}):
+            asked = await ask("POST", "/runs", {"dataset_id": upload.body["dataset_id"], **whose})
+            assert asked.status == 202, asked.body
+            assert asked.body["target"] == "recorded"
+            run = await ask.finished(asked.body["run_id"])
+            said = (await ask("GET", f"/runs/{run['run_id']}/results")).body[0]["output"]["answer"]
+            assert "You said" not in said
+        # Whoever names a target means it, and questions without answers still go to the default one.
+        named = await ask("POST", "/runs", {"dataset_id": upload.body["dataset_id"], "target": "bot"})
+        assert named.body["target"] == "bot"
+        asked = await ask(
+            "POST", "/runs", {"dataset_id": (await ask("POST", "/datasets", a_dataset())).body["dataset_id"]}
+        )
+        assert asked.body["target"] == "bot"
+
+
+OPTION = re.compile(r"(?<![\w-])--[a-z]")
+
+
+async def test_messages_speak_of_fields(tmp_path: Path) -> None:
+    """Whatever a request is refused for, no option of the command line is named."""
+    async with serving(tmp_path, target="") as ask:
+        test_set = (await ask("POST", "/test-sets", a_test_set())).body["test_set_id"]
+        rubric = (await ask("POST", "/rubrics", a_rubric())).body["rubric_id"]
+        config = (await ask("POST", "/evaluator-configs", {"name": "c", "evaluators": [{"type": "+x"}]})).body
+        table = await ask("POST", "/datasets/upload?name=t.csv", b"question,note\nHi?,x\n", Content_Type="text/csv")
+        asked: list[dict[str, Any]] = [
+            {"test_set_id": test_set},
+            {"test_set_id": test_set, "target": "replay:bot"},
+            {"test_set_id": test_set, "target": "nobody"},
+            {"test_set_id": test_set, "profile": "none"},
+            {"test_set_id": test_set, "config_id": config.get("config_id", "none")},
+            {"test_set_id": test_set, "rubric_id": rubric, "until_sure": "often"},
+            {"test_set_id": test_set, "target": "bot", "gates": ["pass_rate > lots"]},
+            {"test_set_id": test_set, "target": "bot", "map": {"input": "question"}},
+            {"test_set_id": test_set, "target": "bot", "match": "exact"},
+            {"dataset_id": (table.body or {}).get("dataset_id", "none")},
+        ]
+        refused = [await ask("POST", "/runs", each) for each in asked]
+        assert [each.body for each in refused if each.status == 202] == []
+        uploads = [b"", b"{", b"a;b\n1;2\n", b"question,question\n1,2\n", b'{"golden_questions": 3}']
+        refused += [await ask("POST", "/datasets/upload?name=x", each, Content_Type="text/csv") for each in uploads]
+        named = [each.body for each in refused if OPTION.search(each.raw.decode())]
+        assert named == []
+        missing = refused[0].body["detail"]
+        assert missing == "2 answers are missing: i1, i2. Name who answers them in `target`."
+
+
+@pytest.mark.parametrize(
+    ("told", "read"),
+    [
+        ("--repeat must be 1 or more, not 0", "`repeat` must be 1 or more, not 0"),
+        (
+            "style needs a model; use --judge MODEL or --graders -style",
+            "style needs a model; name a model in `eval_model`",
+        ),
+        ("--engine ray needs Ray", "`engine` ray needs Ray"),
+        ("nothing to do -- really", "nothing to do -- really"),
+        ("`howsure db check --all` names them", "`howsure db check --all` names them"),
+    ],
+)
+def test_an_option_is_called_by_its_field(told: str, read: str) -> None:
+    assert field_words(told) == read
+
+
+def test_a_body_and_a_file_have_one_vocabulary() -> None:
+    assert problem_code("missing") == "missing-field"
+    assert problem_code("extra_forbidden") == "unknown-field"
+    assert problem_code("string_type") == problem_code("int_parsing") == "wrong-type"
+    assert problem_code("less_than_equal") == "out-of-range"
+    assert problem_code("value_error") == "invalid"
+    assert set(CODES.values()) <= {
+        *("missing-field", "unknown-field", "unknown-value", "bad-pattern", "too-short", "too-many", "too-few"),
+        *("json-syntax", "wrong-type"),
+    }
+
+
+@pytest.mark.thorough
+async def test_a_database_that_hangs_does_not_hold_up_ready(tmp_path: Path) -> None:
+    async with serving(tmp_path) as ask:
+        assert (await ask("GET", "/ready")).status == 200
+        with sqlite3.connect(tmp_path / "howsure.db") as other:
+            other.execute("BEGIN EXCLUSIVE")
+            await asyncio.sleep(2.1)
+            begun = monotonic()
+            replies = await asyncio.gather(*(ask("GET", "/ready") for _ in range(3)))
+            assert [each.status for each in replies] == [503, 503, 503]
+            assert monotonic() - begun < 2.0

@@ -1,0 +1,1 @@
+"""An agent of which a file says what it does."""
