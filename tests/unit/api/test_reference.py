@@ -134,12 +134,26 @@ def test_the_reference_is_whole_and_in_order() -> None:
         "### Colour",
         "### Point",
     ]
-    assert "| `GET /points/{id}` | One point. |  |  | 200 [Point](#point); 404 |" in lines
-    assert "| `POST /points` | Create |  | [Point](#point) | 201; 409 |" in lines
+    assert "| `GET /points/{id}` | *added*: One point. |  |  | 200 [Point](#point); 404 |" in lines
+    assert "| `POST /points` | *added*: Create |  | [Point](#point) | 201; 409 |" in lines
     assert "| `x` | integer | always | To the right; default `3`; such as `7` |" in lines
     assert "| `at` | time or null |  |  |" in lines
-    assert "A place \\| with a line in between." in lines
+    assert "*added*: A place \\| with a line in between." in lines
     assert "`red`, `green`" in lines
+
+
+def test_what_the_first_document_has_is_not_marked() -> None:
+    run = {"properties": {"run_id": {"type": "string"}, "state": {"type": "string"}}}
+    description = {
+        "paths": {"/api/v1/runs": {"get": {"tags": ["runs"], "summary": "The runs", "responses": {}}}},
+        "components": {"schemas": {"RunShape": run}},
+    }
+    lines = reference(description).splitlines()
+    assert [line for line in lines if line.startswith("| `")] == [
+        "| `GET /runs` | The runs |  |  |  |",
+        "| `run_id` | text |  |  |",
+        "| `state` | text |  | *added* |",
+    ]
 
 
 def test_only_what_is_below_the_marker_is_written_anew() -> None:
