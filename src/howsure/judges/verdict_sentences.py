@@ -22,33 +22,44 @@ DENIED = re.compile(r"\b(?:not|never|no|neither|nor|hardly|rather\s+than|cannot)
 CLAUSE = re.compile(r"[,;:]|\b(?:so|and|but|because|which)\b", re.IGNORECASE)
 QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”")
 NUMBER = r"(?P<number>(?<![\w.,-])[0-9]+(?:\.[0-9]+)?)(?:\s*(?:/|out\s+of)\s*(?P<out_of>[0-9]+(?:\.[0-9]+)?))?"
-# A number that goes on (`4-5`, `4 %`, `4 or 5`, `4 examples`) is another number, or a count of something.
-ENDS = (
-    r"(?!\s*(?:[-–—/%½⅓⅔¼¾]|to\b|or\b|and\b)|[.,]?[0-9]|[A-Za-z])"
-    r"(?=\s*(?:stars?\b|points?\b|$|[.,;:!)\"'”]|for\b|because\b|on\s+(?:a|the)\b|due\b|since\b|as\b|in\s+terms\b|"
-    r"(?:is|seems)\s+(?:given|assigned|appropriate|warranted|fair)\b))"
-)
 WHOLE = (
     r"(?:it|this|that|(?:the|this|that)\s+(?:\w+(?:['’]s)?\s+)?(?:answer|response|reply|output|summary|text|conversation|"
     r"dialogue|turn|message|article|submission|agent|assistant|model|one))"
 )
+# A number that goes on (`4-5`, `4 %`, `4 or 5`, `4 examples`) is another number, or a count of something.
+ENDS = (
+    rf"(?!\s*(?:[-–—/%½⅓⅔¼¾]|to\b(?!\s+{WHOLE}\b)|or\b|and\b)|[.,]?[0-9]|[A-Za-z])"
+    r"(?=\s*(?:stars?\b|points?\b|$|[.,;:!)\"'”]|for\b|because\b|on\s+(?:a|the)\b|due\b|since\b|as\b|in\s+terms\b|to\b|"
+    r"(?:is|seems|would\s+be)\s+(?:given|assigned|appropriate|warranted|justified|fair)\b))"
+)
 SCORE = r"(?:(?:a|an|the)\s+)?(?:(?:final|overall|total)\s+)?(?:score|rating|grade)\s+of\s+"
+AMOUNT = rf"(?:{SCORE}|(?:a|an)\s+(?=[0-9.]+\s*(?:/|out\s+of))|(?=[0-9.]+\s+stars?\b))"
 STATED = tuple(
     re.compile(form + NUMBER + ENDS, re.IGNORECASE)
     for form in (
         # I would give this answer (a score of) 3
         rf"\bI(?:['’](?:d|ll)|\s+(?:would|will|shall|must))?\s+(?:\w+ly\s+|therefore\s+|thus\s+)?(?:give|rate|score|grade|assign|award)\s+"
         rf"(?:{WHOLE}\s+)?(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?",
-        # the answer deserves a score of 3; resulting in a score of 2
-        r"\b(?:deserves?|deserving|earns?|earning|receives?|receiving|merits?|meriting|warrants?|warranting|gets?|"
-        rf"result(?:s|ing)?\s+in|lead(?:s|ing)?\s+to|hence|thus|therefore),?\s+(?:{SCORE}|(?:a|an)\s+(?=[0-9.]+\s*(?:/|out\s+of))|(?=[0-9.]+\s+stars?\b))",
+        # the answer (is vague and) deserves a score of 3: other things may have scores too
+        rf"(?<!like )(?<!such as )\b{WHOLE}\s+(?:(?:is|has|was)\s+[^.,;:\n]{{1,80}}?\s+and\s+)?"
+        r"(?:(?:would|should|will|clearly|therefore|thus|only|still|also)\s+)?"
+        rf"(?:deserves?|earns?|receives?|merits?|warrants?|gets?)\s+{AMOUNT}",
+        # resulting in a score of 2
+        rf"\b(?:(?:deserv|earn|receiv|merit|warrant)ing|result(?:s|ing)?\s+in|lead(?:s|ing)?\s+to|hence|thus|therefore),?\s+{AMOUNT}",
+        # a score of 2 would be appropriate
+        rf"(?:^|[,:]\s*|\bI\s+(?:think|believe|feel)\s+(?:that\s+)?)\W*{SCORE}(?=[0-9.]+\s+(?:is|seems|would\s+be)\s+(?:appropriate|"
+        rf"warranted|justified|fair)(?:\W*$|\s+(?:here|because|since|for\s+{WHOLE})\b))",
+        # given these errors, the rating is 2; the appropriate score is 2
+        r"(?:^|,\s*)(?:given\b[^.\n]{1,100},\s+the\s+|(?:so|thus|therefore|hence),?\s+the\s+|the\s+(?:most\s+)?(?:appropriate|resulting)\s+)"
+        rf"(?:score|rating|grade)\s+(?:for\s+{WHOLE}\s+)?(?:is|would\s+be)\s+(?:a\s+|an\s+)?",
         # this is rated (as a) 3
-        rf"\b{WHOLE}\s+(?:is|would\s+be|can\s+be|was)\s+(?:rated|scored|graded|given)\s+(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?",
+        rf"\b{WHOLE}\s+(?:is|(?:would|can|should)\s+be|was)\s+(?:rated|scored|graded|given)\s+(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?",
         # my score is 3; the final rating would be 3
         r"\b(?:my|(?:the\s+)?(?:final|overall))\s+(?:\w+\s+)?(?:score|rating|grade)\s+(?:is|would\s+be|for\s+"
         rf"{WHOLE}\s+is)\s+(?:a\s+|an\s+)?",
-        # this is a 4 out of 5
+        # this is a 4 out of 5; I'd say it's a 4
         rf"(?:\b{WHOLE}\s+is|\bit['’]s|\bthat['’]s)\s+(?:a|an)\s+(?=[0-9.]+\s*(?:/|out\s+of)|[0-9.]+\s+stars?\b)",
+        rf"\bI(?:['’]d|\s+would)\s+(?:say|call)\s+(?:that\s+)?(?:{WHOLE}(?:\s+is|['’]s)?)\s+(?:a|an)\s+",
     )
 )
 STARS = re.compile(rf"\W*{NUMBER}\s*stars?\W*", re.IGNORECASE)

@@ -42,6 +42,13 @@ THREES = (
     "The text repeats itself and is hard to follow. 3.",
     "There are no errors but it is short, so I would give it a score of 3.",
     "It does not cite sources, so I'd give this answer a 3.",
+    "I would assign a score of 3 to this response.",
+    "The response should be rated 3.",
+    "The answer is coherent but short, and I think a score of 3 would be appropriate.",
+    "The answer is vague and deserves a score of 3.",
+    "Given these issues, the rating is 3.",
+    "The appropriate score for this answer is 3.",
+    "I'd say it's a 3.",
     "The user's question is answered.\nI would give it a score of 3.",
 )
 UNREADABLE = (
@@ -82,6 +89,14 @@ UNREADABLE = (
     "It lists steps 1. 2. 3.",
     "I would give it a score of three.",
     "I would give it 80 %.",
+    "A perfect answer would get a score of 5.",
+    "An answer like this usually receives a score of 4, but this one is worse.",
+    "The phone gets 4 stars.",
+    "The guide says that the hotel earns 4 stars.",
+    "A score of 5 is given for perfect answers.",
+    "A score of 5 is appropriate for answers with sources.",
+    "The rating is 4.",
+    "I would assign a score of 3 to the grammar.",
 )
 
 
