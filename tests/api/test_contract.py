@@ -155,6 +155,7 @@ def test_a_scope_that_no_rule_has_leaves_no_rubric(ask: Asker) -> None:
     assert (none["rules_count"], none["component_scope_filter"]) == (0, "knowledge_base")
     run = ask.finished(none["run_id"])
     assert (run["rubric_id"], run["component_scores"], run["rubric_rules_total"]) == (None, None, None)
+    assert ("rubric" in run["made_of"], run["rubrics"]) == (False, [])
     some = ask.finished(ask.made("/evaluations", {**wanted, "component_scope": "prompt"}, 202)["run_id"])
     assert (some["rubric_id"], some["rubric_rules_total"]) == (rubric, 2)
     assert [scope for scope, each in some["component_scores"].items() if each["total"]] == ["prompt"]

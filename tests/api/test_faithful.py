@@ -174,6 +174,8 @@ def test_what_nobody_changed_is_graded_again_byte_for_byte(
         item(number, f"{said} {number}", *(f"The answer says {word}" for word in words))
         for number, (said, words) in enumerate(sayings)
     ]
+    said = {"persona": "A customer", "initial_message": f"{sayings[0][0]}, please", "max_turns": 2}
+    items.append({**item(99, "", "The answer says said"), "type": "scenario", "inputs": said})
     asked: Json = {"test_set_id": made_test_set(ask, *items), "agent_id": AGENT, "repeat": repeat}
     if severity:
         rule = {**KIND, "severity": severity, "component_scope": "prompt"}
@@ -261,6 +263,8 @@ def test_a_run_may_have_several_rubrics(ask: Asker) -> None:
     assert [each["id"] for each in run["rubrics"]] == [first, second]
     assert (run["rubric_id"], run["rubric_name"], run["rubric_rules_total"]) == (first, "Hello + Bye", 2)
     assert [each["rule_id"] for each in result["rubric_scores"]] == ["HI", "BYE"]
+    for listed in (first, second):
+        assert [each["run_id"] for each in ask("GET", f"/runs?rubric_id={listed}").body] == [run["run_id"]]
     again, _ = ran(ask, f"/runs/{run['run_id']}/regrade", {})
     assert (again["rubrics"], canonical_export(ask, again["run_id"])) == (
         run["rubrics"],

@@ -80,7 +80,8 @@ async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id
     await check_items(handle.plan, request)
     config = request.graders[0] if request.graders and is_reference(request.graders[0]) else ""
     graders = str(reference_to(await referenced_document(host, config, scope))) if config else ""
-    used = tuple(each for each in (*rubrics, resolved.agent, graders) if each)
+    # A rubric none of whose rules applies was not used.
+    used = tuple(each for each in (*(rubrics if handle.run.pins.rubric else ()), resolved.agent, graders) if each)
     handle = replace(handle, run=replace(handle.run, pins=replace(handle.run.pins, documents=used)))
     stored_request = msgspec.json.encode(replace(request, agent=document(DocumentKind.AGENT, agent_id)))
     return await queue_run(host, handle, agent_id, scope.home, run_id, stored_request)

@@ -72,12 +72,16 @@ class RunListFilter(Struct, frozen=True, kw_only=True):
 
     def matches(self, run: Run) -> bool:
         """What no index of the database answers."""
-        request = run.pins.request
-        sources = (*(pin.path for pin in run.pins.datasets), request.criteria_from)
+        pins = run.pins
+        sources = (*(pin.path for pin in pins.datasets), pins.request.criteria_from)
         ids = {read_reference(path).id for path in sources if is_reference(path)}
+        used = map(read_reference, pins.documents)
+        rubrics = (
+            {pins.rubric.id, *(each.id for each in used if each.kind is DocumentKind.RUBRIC)} if pins.rubric else ()
+        )
         return (
             (self.test_set_id is None or self.test_set_id in ids)
-            and (self.rubric_id is None or (run.pins.rubric is not None and run.pins.rubric.id == self.rubric_id))
+            and (self.rubric_id is None or self.rubric_id in rubrics)
             and (self.name is None or self.name.casefold() in run.name.casefold())
             and (self.tag is None or self.tag in run.tags)
             and (self.since is None or run.created_at >= self.since)

@@ -250,10 +250,13 @@ class Participants(Struct, frozen=True, dict=True):
     def spec(self) -> TargetSpec:
         return self.candidates[0].target
 
-    @property
+    @cached_property
     def simulates(self) -> bool:
-        """Whether anybody plays the user's side."""
-        return not self.spec.is_recorded and not self.spec.replay
+        """Whether anybody plays the user's side, or did in the earlier run whose answers are graded."""
+        if not self.spec.is_recorded:
+            return not self.spec.replay
+        earlier = self.recordings.by_case.values() if self.recordings and self.recordings.of_run else ()
+        return any(isinstance(each, Transcript) and each.simulation is not None for each in earlier)
 
     @property
     def simulator(self) -> str:
