@@ -16,7 +16,7 @@ from howsure.dialects.legal import LegalDialect
 from howsure.dialects.simulation import SimulationDialect
 from howsure.dialects.test_set import TestSetDialect
 from howsure.errors import CaseFailure, ConfigInvalid, HowsureError, boundary
-from howsure.graders.adk import adk_graders
+from howsure.graders.adk.criteria import adk_graders
 from howsure.graders.base import BindableGrader, Grader
 from howsure.graders.choice import ChoiceGrader
 from howsure.graders.criteria import CriteriaGrader, WeightedCriteriaGrader

@@ -48,6 +48,8 @@ NAMED_CANDIDATES = 3
 OPTION_LENGTH = 60
 SIGNED = re.compile(r"(?<!\w)\w+$")
 """A grader that is asked for, after its sign."""
+UNREADABLE = {kind.flag: kind.value for kind in UnreadableKind}
+"""The flags of judges' replies that cannot be read, with their words."""
 
 
 def short_id(run: Run) -> str:
@@ -244,8 +246,7 @@ def run_notes(summary: Summary) -> Iterator[str]:
     yield from drift_notes(pins)
     if unread := unreadable_text(summary.flags):
         yield f"Judge replies that cannot be read, by results: {unread}."
-    unread_flags = {kind.flag for kind in UnreadableKind}
-    if flags := {kind: number for kind, number in summary.flags.items() if kind not in (DECIDED_EARLY, *unread_flags)}:
+    if flags := {kind: number for kind, number in summary.flags.items() if kind not in (DECIDED_EARLY, *UNREADABLE)}:
         yield f"Flagged: {', '.join(f'{grader_name(kind)} {number:,}' for kind, number in flags.items())}."
     if request.repeat > 1:
         wider = "and the intervals of run and graders allow for that, those of criteria, rules and labels do not."
@@ -264,7 +265,7 @@ def run_notes(summary: Summary) -> Iterator[str]:
 
 def unreadable_text(flags: Mapping[str, int]) -> str:
     """`3 off the scale, 1 cut off`: judges' replies that cannot be read, by kind; empty where there are none."""
-    return ", ".join(f"{flags[kind.flag]:,} {kind.value}" for kind in UnreadableKind if flags.get(kind.flag))
+    return ", ".join(f"{flags[flag]:,} {words}" for flag, words in UNREADABLE.items() if flags.get(flag))
 
 
 DRIFT = {

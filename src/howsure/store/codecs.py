@@ -1,9 +1,17 @@
-"""How bodies are encoded and decoded. A body written by a newer Howsure is refused, never half-read."""
+"""How bodies are encoded and decoded, and the checksums of what is stored. A body written by a newer Howsure is
+refused, never half-read. Checksums (of a result with its scores, a case, a version of a document, a run as it was
+created and as it ended) show damage, and changes by whoever does not make them anew; where the store is opened with a
+key, they can be made with this key alone."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b, sha256
+from typing import Any
+
 import msgspec
 from msgspec import Struct, field
+from sqlalchemy import Connection, Engine
 
 from howsure.errors import InputError
 from howsure.model.case import Case
@@ -14,6 +22,21 @@ from howsure.model.run import Pins
 from howsure.model.score import Grade
 from howsure.model.simulation import Fault
 from howsure.model.transcript import Transcript
+
+CHECKSUM_BYTES = 16
+RESULT_COLUMNS = ("id", "run_id", "case_id", "candidate", "repeat", "position", "verdict", "duration_ms", "created_at",
+                  "format", "body", "fault", "flags")  # fmt: skip
+SCORE_COLUMNS = ("ordinal", "candidate", "name", "part_id", "scope", "outcome", "value", "scale_low", "scale_high",
+                 "direction", "pass_mark")  # fmt: skip
+CASE_COLUMNS = ("run_id", "case_id", "format", "body", "face")
+"""Not its position: that is the first of its results, and can be compared."""
+RUN_COLUMNS = ("id", "name", "agent_id", "created_at", "total", "format", "body", "organization_id")
+END_COLUMNS = ("id", "state", "started_at", "completed_at", "total", "error", "spent", "passed", "failed", "errored",
+               "skipped", "damaged", "groups")  # fmt: skip
+VERSION_COLUMNS = ("organization_id", "kind", "id", "version", "created_at", "author", "note", "sha256", "dialect",
+                   "body")  # fmt: skip
+
+StoredRow = Mapping[Any, Any]
 
 
 class StoredResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -129,3 +152,30 @@ def _check(version: int, what: str) -> None:
             f"this {what} was stored by a newer Howsure (format {version}; this one reads up to {FORMAT}): "
             "upgrade Howsure to read it"
         )
+
+
+def key_option(secret: str) -> dict[str, bytes]:
+    """The option of an engine that holds the key made of a secret."""
+    return {"integrity_key": sha256(secret.encode()).digest() if secret else b""}
+
+
+def key_of(holder: Connection | Engine) -> bytes:
+    """The key with which a store was opened; empty: without one."""
+    key: bytes = holder.get_execution_options().get("integrity_key", b"")
+    return key
+
+
+def checksum(values: Any, key: bytes) -> bytes:
+    """Of values as the database gives them back: times as text, numbers with a fraction as floats."""
+    return blake2b(msgspec.msgpack.encode(values), digest_size=CHECKSUM_BYTES, key=key).digest()
+
+
+def row_checksum(connection: Connection, row: StoredRow, columns: tuple[str, ...]) -> bytes:
+    """Of these columns of a row, whose times are text."""
+    return checksum([row[name] for name in columns], key_of(connection))
+
+
+def result_checksum(connection: Connection, row: StoredRow, scores: Iterable[StoredRow]) -> bytes:
+    """Of a result with its scores."""
+    grades = [[each[name] for name in SCORE_COLUMNS] for each in scores]
+    return checksum(([row[name] for name in RESULT_COLUMNS], grades), key_of(connection))

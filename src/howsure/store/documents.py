@@ -19,7 +19,7 @@ from sqlalchemy.exc import IntegrityError
 from howsure.errors import Conflict, NotFound
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import Document, DocumentKind, DocumentVersion, document_label
-from howsure.store.checksums import VERSION_COLUMNS, row_checksum
+from howsure.store.codecs import VERSION_COLUMNS, row_checksum
 from howsure.store.database import StorePart, chunks, fetch_rows, not_idempotent
 from howsure.store.pages import newest_first, visible
 from howsure.store.schema import OWNED, as_text, dataset_cases, document_versions, documents

@@ -18,8 +18,16 @@ from howsure.model.case import Case, SingleTurn
 from howsure.model.flag import Flag
 from howsure.model.result import FORMAT
 from howsure.model.score import Grade, Score, Unscored
-from howsure.store.checksums import CASE_COLUMNS, result_checksum, row_checksum
-from howsure.store.codecs import StoredResult, decode_case, decode_result, encode, encode_tags
+from howsure.store.codecs import (
+    CASE_COLUMNS,
+    StoredResult,
+    decode_case,
+    decode_result,
+    encode,
+    encode_tags,
+    result_checksum,
+    row_checksum,
+)
 from howsure.store.database import StorePart, raw_rows
 from howsure.store.pages import visible
 from howsure.store.schema import OWNED, cases, document_versions, documents, labels, results, runs, scores

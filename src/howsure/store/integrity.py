@@ -16,15 +16,16 @@ from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, RowMapping, Table, func, or_, select, update
 
 from howsure.model.verdict import DECIDED, Verdict
-from howsure.store.checksums import (
+from howsure.store.codecs import (
     CASE_COLUMNS,
     END_COLUMNS,
     RUN_COLUMNS,
     VERSION_COLUMNS,
+    decode_case,
+    decode_result,
     result_checksum,
     row_checksum,
 )
-from howsure.store.codecs import decode_case, decode_result
 from howsure.store.database import raw_rows
 from howsure.store.result_batches import recount_verdicts
 from howsure.store.schema import OWNED, VERDICTS, cases, document_versions, documents, results, runs, scores

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from howsure.errors import ConfigInvalid, InputError, Unreachable
-from howsure.store.checksums import key_of, key_option
+from howsure.store.codecs import key_of, key_option
 from howsure.store.database import WAIT_SECONDS, PostgresAddress, naming_damage, stored_check
 from howsure.store.postgres_errors import DATABASE_ERRORS, connection_lost, explain, is_temporary
 

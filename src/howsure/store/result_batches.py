@@ -20,8 +20,7 @@ from howsure.model.case import Case
 from howsure.model.result import FORMAT, Result, attempt_name
 from howsure.model.score import Grade, Score
 from howsure.model.verdict import DECIDED
-from howsure.store.checksums import checksum
-from howsure.store.codecs import encode, encode_result, encode_tags
+from howsure.store.codecs import checksum, encode, encode_result, encode_tags
 from howsure.store.database import insert
 from howsure.store.runs import change_run
 from howsure.store.schema import VERDICTS as COUNTED

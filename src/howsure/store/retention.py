@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, sel
 
 from howsure.model.document import DocumentKind
 from howsure.store.audit import AuditLog
-from howsure.store.checksums import VERSION_COLUMNS, row_checksum
+from howsure.store.codecs import VERSION_COLUMNS, row_checksum
 from howsure.store.database import StorePart, raw_rows
 from howsure.store.documents import PURGED, DocumentKey, index_cases, of_document
 from howsure.store.erasure import erase_conversations, has_conversations

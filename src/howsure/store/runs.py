@@ -23,8 +23,7 @@ from howsure.model.result import FORMAT
 from howsure.model.run import Counts, ModelSpending, Pins, Run, RunState
 from howsure.model.run_request import ANCHORS_OF
 from howsure.model.verdict import Verdict
-from howsure.store.checksums import END_COLUMNS, RUN_COLUMNS, row_checksum
-from howsure.store.codecs import decode_pins, encode
+from howsure.store.codecs import END_COLUMNS, RUN_COLUMNS, decode_pins, encode, row_checksum
 from howsure.store.database import raw_rows, read_tuples
 from howsure.store.leases import lease_is_stale
 from howsure.store.pages import newest_first, next_cursor, visible

@@ -149,7 +149,7 @@ runs = Table(
     *(Column(verdict, Integer, nullable=False, server_default="0") for verdict in VERDICTS if verdict != "damaged"),
     # What a summary is made of, once the run has ended; cleared when a result is written after that.
     Column("groups", LargeBinary),
-    # Checksums (`checksums.py`) of what was pinned, and of how it ended; null in what older versions wrote.
+    # Checksums (`codecs.py`) of what was pinned, and of how it ended; null in what older versions wrote.
     Column("checksum", LargeBinary),
     Column("seal", LargeBinary),
     # Results that `howsure db check --mark` found to be damaged.

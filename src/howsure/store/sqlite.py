@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from howsure.errors import ConfigInvalid, NotFound, StorageFault, Unreachable
-from howsure.store.checksums import key_of, key_option
+from howsure.store.codecs import key_of, key_option
 from howsure.store.database import CHECK_HINT, FULL_HINT, WAIT_SECONDS, WRITABLE_HINT, naming_damage
 from howsure.store.private_files import make_private_file, make_private_folder, tighten_mode
 

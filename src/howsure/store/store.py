@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -74,8 +75,12 @@ class Store:
         self.retention = Retention(database, clock)
         self.erasure = UserErasure(database, clock)
         self.labels = LabelStore(database, clock)
-        self.browse = BrowseQueries(database, clock)
         self.webhooks = WebhookStore(database, clock)
+
+    @cached_property
+    def browse(self) -> BrowseQueries:
+        """What the pages ask; commands and workers do not."""
+        return BrowseQueries(self._database, self._clock)
 
     @classmethod
     async def open(

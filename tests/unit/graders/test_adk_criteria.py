@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from howsure.graders.adk import adk_graders
+from howsure.graders.adk.criteria import adk_graders
 from howsure.graders.base import GraderContext
 from howsure.judges.base import Question
 from howsure.judges.judge_prompts import judge_messages

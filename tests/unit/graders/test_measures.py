@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from howsure.graders.base import GraderContext
-from howsure.graders.measures import NAMES, measures
-from howsure.graders.measures.base import TraceCache
+from howsure.graders.measures import NAMES, TraceCache, measures
 from howsure.model.case import World
 from howsure.model.score import OPEN, UNIT, Direction, Grade, Scale, Score, Unscored, UnscoredReason
 from howsure.model.transcript import AgentStep, BrokenRecording, Span, ToolStep

@@ -13,8 +13,7 @@ from howsure.dialects.datasets import read_cases, validate
 from howsure.dialects.importers.adk_history import AdkHistoryImporter, AdkSessionImporter, declared_tools_of
 from howsure.dialects.importers.base import ImportOptions
 from howsure.dialects.simulation import SimulationDialect
-from howsure.graders.measures import measures
-from howsure.graders.measures.base import Measure
+from howsure.graders.measures import Measure, measures
 from howsure.model.case import Case, Script
 from howsure.model.expectation import ExpectedCall, ToolCalls
 from howsure.model.score import Score
