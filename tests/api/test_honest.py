@@ -108,10 +108,13 @@ async def test_every_reason_is_told_at_once_with_its_field(tmp_path: Path) -> No
             "simulator": "openai:gpt-9",
             "budget": "much",
             "gates": ["pass_rate is good"],
+            "config_id": "none",
+            "profile": "none",
+            "item_ids": ["none"],
         }
         reply = await ask("POST", "/evaluations", wrong)
         assert reply.status == 422
-        assert reply.body["detail"] == "7 problems: see `problems`; nothing was stored"
+        assert reply.body["detail"] == "10 problems: see `problems`; nothing was stored"
         assert {each["field"]: each["code"] for each in reply.body["problems"]} == {
             "bot_id": "unknown-bot",
             "rubric_id": "not-found",
@@ -120,7 +123,12 @@ async def test_every_reason_is_told_at_once_with_its_field(tmp_path: Path) -> No
             "simulator": "refused",
             "budget": "refused",
             "gates": "refused",
+            "config_id": "not-found",
+            "profile": "unknown-name",
+            "item_ids": "unknown-item",
         }
+        said = {each["field"]: each["message"] for each in reply.body["problems"]}
+        assert said["config_id"] == "there is no evaluator config none"
         only = await ask("POST", "/evaluations", {"bot_id": AGENT, "test_set_id": key, "rubric_id": "none"})
         assert only.status == 404
 
@@ -137,8 +145,13 @@ async def test_cases_that_there_are_not_are_refused(tmp_path: Path) -> None:
         limited = await ask("POST", "/runs", {"test_set_id": key, "item_ids": ["i3", "i1"], "limit": 1})
         assert (limited.status, limited.body["total"]) == (202, 1)
         nothing = await ask("POST", "/runs", {"test_set_id": key, "item_ids": ["i9"]})
-        assert nothing.status == 422
-        assert "--" not in nothing.body["detail"]
+        assert (nothing.status, nothing.body["problems"][0]["code"]) == (422, "unknown-item")
+        table = await ask("POST", "/runs", {"test_set_id": key, "match": "exact"})
+        assert (table.status, table.body.get("problems")) == (422, None)
+        assert table.body["detail"].startswith("`match` is for plain tables")
+        talk = {"bot_id": AGENT, "test_set_id": key, "mode": "transcript", "conversation_ids": ["x"], "target": "bot"}
+        refused = await ask("POST", "/evaluations", talk)
+        assert (refused.status, refused.body["detail"]) == (400, "`mode: transcript` asks nobody: leave out target")
 
 
 async def test_a_finished_conversation_is_not_sent_to_the_default_target(tmp_path: Path) -> None:

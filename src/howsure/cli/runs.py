@@ -31,19 +31,20 @@ if TYPE_CHECKING:
 def command(work: Workspace, limit: int, agent_id: str | None, state: str | None, as_json: bool) -> None:
     """List the runs, newest first."""
 
-    async def read(store: Store) -> tuple[list[Run], list[Summary]]:
+    async def read(store: Store) -> list[Summary]:
         runs = await store.runs(limit=limit, agent_id=agent_id, states=[RunState(state)] if state else ())
-        summaries = [await rule_on_gates(store, await store.summary(run.id)) for run in runs] if as_json else []
-        return runs, summaries
+        if as_json:
+            return [await rule_on_gates(store, await store.summary(run.id)) for run in runs]
+        return await store.summaries(runs)
 
     try:
-        runs, summaries = with_store(work, read, read_only=True)
+        summaries = with_store(work, read, read_only=True)
     except NotFound:
-        runs, summaries = [], []
+        summaries = []
     if as_json:
         print_json([evaluation_run(summary) for summary in summaries])
-    elif runs:
-        console().print(ReportDocument([_table(runs)]))
+    elif summaries:
+        console().print(ReportDocument([_table([each.run for each in summaries])]))
     elif agent_id or state:
         click.echo("No run is like that.")
     else:

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from howsure.dialects.base import Importer
 from howsure.dialects.problems import Spot, did_you_mean
-from howsure.errors import ConfigInvalid, Problem
+from howsure.errors import ConfigInvalid, PlanRefused, Problem
 from howsure.model.expectation import AnswerMatch
 
 INPUT, EXPECTED, RESPONSE, ID, METADATA = "input", "expected", "response", "id", "metadata"
@@ -102,10 +102,10 @@ def check_map(pairs: Mapping[str, str]) -> None:
 
 
 def check_table(path: Path, reader: Importer, options: TableOptions) -> None:
-    """ConfigInvalid where options for tables are given for a file that is none."""
+    """PlanRefused where options for tables are given for a file that is none."""
     if options and not isinstance(reader, TableDialect):
         option = "--map" if options.map else "--match"
-        raise ConfigInvalid(f"{option} is for plain tables, and {path} is a file of the dialect {reader.name}")
+        raise PlanRefused(f"{option} is for plain tables, and {path} is a file of the dialect {reader.name}")
 
 
 @lru_cache(maxsize=4096)

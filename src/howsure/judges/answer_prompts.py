@@ -10,12 +10,11 @@ from importlib.resources import files
 
 from msgspec import Struct
 
-from howsure.judges.conversations import case_messages
 from howsure.judges.dataset_policies import dataset_policy
 from howsure.judges.documents import NO_DOCUMENTS, Documents
 from howsure.judges.judge_prompts import SUFFIX, PlainPrompt, read_plain_prompt
 from howsure.llm.messages import Image
-from howsure.model.case import Case, Script, SingleTurn
+from howsure.model.case import Case, Script, SingleTurn, case_messages
 from howsure.model.expectation import Choice, CorrectChoice
 from howsure.model.transcript import Message, Role, SentRequest
 
@@ -76,7 +75,7 @@ def case_prompt(
         return CasePrompt(system=system) if chat else CasePrompt(guidance=system)
     earlier = case_messages(case)
     if earlier and earlier[-1].role is Role.USER:
-        earlier.pop()
+        earlier = earlier[:-1]
     choices = tuple(choice for each in case.expectations if isinstance(each, CorrectChoice) for choice in each.choices)
     return CasePrompt(
         system=system if chat else "",

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from howsure.judges.quotations import HIDDEN, NAMED, cut_middle, prefix_lines
-from howsure.model.case import Case, SingleTurn, user_turns
+from howsure.model.case import Case, SingleTurn, case_messages
 from howsure.model.transcript import Message, Role, ToolCall, Transcript
 
 OUTPUT_CAP = 4_000
@@ -51,16 +51,6 @@ def number_turns(case: Case, transcript: Transcript) -> tuple[NumberedTurn, ...]
         NumberedTurn(number=number, role=each.role, text=each.content, agent=each.agent, calls=each.tool_calls)
         for number, each in enumerate(messages, start=1)
     )
-
-
-def case_messages(case: Case) -> list[Message]:
-    """The messages before the agent's: the earlier conversation, then the question unless the last message repeats
-    it."""
-    history = list(case.input.history) if isinstance(case.input, SingleTurn) else []
-    questions = [Message(role=Role.USER, content=text) for text in user_turns(case.input)]
-    if history and history[-1].role is Role.USER and history[-1].content.strip() == questions[0].content.strip():
-        questions = []
-    return [*history, *questions]
 
 
 def show_conversation(conversation: Iterable[NumberedTurn]) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct, convert, field
 from msgspec.structs import replace
 
 from howsure.model.expectation import Expectation
-from howsure.model.transcript import BrokenRecording, Message, Tool, Transcript
+from howsure.model.transcript import BrokenRecording, Message, Role, Tool, Transcript
 
 
 class Attachment(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -81,6 +81,16 @@ def opening(input: Input) -> str:
 def user_turns(input: Input) -> tuple[str, ...]:
     """Every user message that is known before the conversation starts."""
     return input.turns if isinstance(input, Script) else (opening(input),)
+
+
+def case_messages(case: Case) -> tuple[Message, ...]:
+    """The messages before the agent's: the earlier conversation, then the question unless the last message repeats
+    it."""
+    history = case.input.history if isinstance(case.input, SingleTurn) else ()
+    questions = [Message(role=Role.USER, content=text) for text in user_turns(case.input)]
+    if history and history[-1].role is Role.USER and history[-1].content.strip() == opening(case.input).strip():
+        return history
+    return (*history, *questions)
 
 
 PROMPTS = "prompts"

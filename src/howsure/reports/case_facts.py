@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import json
 
 from howsure.model import expectation
-from howsure.model.case import Case, Scenario, SingleTurn, user_turns
+from howsure.model.case import Case, Scenario, SingleTurn, case_messages, user_turns
 from howsure.model.result import Result
 from howsure.model.score import Grade
 from howsure.model.simulation import Fault
@@ -31,10 +31,8 @@ def conversation(result: Result) -> tuple[Message, ...]:
         messages = (*messages, Message(role=Role.ASSISTANT, content=answer))
     if any(message.role is Role.USER for message in messages):
         return messages
-    case_input = result.case.input
-    history = case_input.history if isinstance(case_input, SingleTurn) else ()
-    questions = (Message(role=Role.USER, content=text) for text in user_turns(case_input) if text)
-    return (*history, *questions, *messages)
+    asked = (message for message in case_messages(result.case) if message.content or message.tool_calls)
+    return (*asked, *messages)
 
 
 def given_facts(result: Result) -> list[tuple[str, str]]:

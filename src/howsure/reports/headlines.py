@@ -36,7 +36,7 @@ def sentences(result: Result) -> tuple[str, ...]:
     """Why the result has its verdict. What no sentence is known for is said as the policy put it."""
     deciding, found = deciding_grades(result), list[str]()
     if result.verdict is Verdict.FAILED:
-        found = [_failed(grade) for grade in deciding if isinstance(grade, Score) and grade.passed is False]
+        found = [_told(grade) for grade in deciding if isinstance(grade, Score) and grade.passed is False]
     elif result.verdict is Verdict.ERRORED and not result.failures:
         broken = [each for each in deciding if isinstance(each, Unscored) and each.why is UnscoredReason.ERROR]
         found = [f"{_subject(each)} could not be judged: {_reason(each)}." for each in broken]
@@ -51,17 +51,18 @@ def headline(result: Result, limit: int) -> str:
     return f"{one_line(first, max(limit - len(more), 20))}{more}"
 
 
-def _failed(score: Score) -> str:
+def _told(score: Score) -> str:
     reason = _reason(score)
     because = f": {reason}" if reason else ""
     if score.part is not None and score.name in (CRITERIA, RUBRIC):
         kind = "It does not meet" if score.name == CRITERIA else "It breaks the rule"
         return f"{kind} “{one_line(score.part.text or score.part.id, MAX_REASON)}”{because}."
+    # A check that only holds or does not says nothing by its number.
+    holds_or_not = score.pass_mark == score.scale.high and score.value in (score.scale.low, score.scale.high)
+    if reason and holds_or_not and (not score.judge or score.stated_pass is not None):
+        return f"{_subject(score)}{because}."
     if score.judge and reason:
         return f"{reason[:1].upper()}{reason[1:]}: {_given(score)}."
-    # A check that only holds or does not says nothing by its number.
-    if not score.judge and reason and score.value == score.scale.low and score.pass_mark == score.scale.high:
-        return f"{_subject(score)}{because}."
     return f"{_measured(score)}{because}."
 
 
@@ -89,7 +90,7 @@ def _sentence(reason: str, single: dict[str, Score]) -> str:
         names = map(grader_name, reason.removeprefix(f"{NEEDS_A_JUDGE}: ").split(", "))
         return f"It needs a judge: {', '.join(names)} could not be decided without one."
     score = next((score for start, score in single.items() if reason.startswith(start)), None)
-    return f"{_measured(score)}." if score else reason
+    return _told(score) if score else reason
 
 
 def _subject(grade: Grade) -> str:

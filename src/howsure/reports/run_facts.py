@@ -325,8 +325,8 @@ def sure_notes(summary: Summary) -> Iterator[str]:
         yield f"{left_out}{savings_text(summary, unasked)}."
     if run.pins.sure:
         yield (
-            "Somebody looked after every case: intervals of rates and graders are those of a fixed number of cases and"
-            " do not allow for that; the interval of the gate that it was to be sure of does."
+            "Somebody looked after every case. The interval of what it was to be sure of allows for that; all others"
+            " are those of a fixed number of cases."
         )
 
 

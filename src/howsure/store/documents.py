@@ -380,7 +380,8 @@ def _missing(connection: Connection, one: Select[Any], name: str, version: int |
 
 def _name(kind: str, key: str) -> str:
     """The document in the words of a message."""
-    return f"{kind.replace('_', ' ')} {key}"
+    kind = "evaluator config" if kind == DocumentKind.GRADERS.value else kind.replace("_", " ")
+    return f"{kind} {key}"
 
 
 class CaseAddress(Struct, frozen=True):

@@ -306,7 +306,7 @@ def _judge_short(question: str, references: Sequence[str], answer: str) -> Judgm
     return OfflineOpinion(
         value=value,
         confidence=confidence,
-        reason=f"Expected: {expected}. In the answer: {found.kind.value}.",
+        reason=f"Expected {expected}; in the answer: {found.kind.value}.",
         evidence=(found.quote,) if found.quote else (),
         details={"way": found.kind.name.lower()},
     )

@@ -13,12 +13,12 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from msgspec import Struct, field
 
-from howsure.model.case import SingleTurn, user_turns
+from howsure.model.case import case_messages
 from howsure.model.expectation import CorrectChoice
 from howsure.model.result import Result
 from howsure.model.run import RunState
 from howsure.model.summary import Summary
-from howsure.model.transcript import Message, Role, ToolCall, Usage
+from howsure.model.transcript import ToolCall, Usage
 from howsure.model.verdict import Verdict
 from howsure.reports.atomic_files import atomic_bytes
 from howsure.reports.case_facts import conversation
@@ -132,8 +132,7 @@ def inspect_sample(log: InspectLog, result: Result) -> Shape:
     case, transcript, run = result.case, result.transcript, log.summary.run
     facts = result_content(run, result)
     answer = {"role": "assistant", "content": facts.answer}
-    history = case.input.history if isinstance(case.input, SingleTurn) else ()
-    asked = [*history, *(Message(role=Role.USER, content=text) for text in user_turns(case.input))]
+    asked = case_messages(case)
     sample = {
         "id": case.id,
         "epoch": result.repeat,

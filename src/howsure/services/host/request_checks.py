@@ -4,7 +4,7 @@ field it is about; agents and cases that there are; and whether the cases bring 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -15,11 +15,10 @@ from howsure.dialects.datasets import detect, read_cases
 from howsure.dialects.plain_columns import TableOptions
 from howsure.errors import ConfigInvalid, InputError, NotFound, Problem, RequestRefused, StorageFault, UnknownName
 from howsure.model.access_scope import AccessScope
-from howsure.model.case import finished_transcript_of
+from howsure.model.case import Case, finished_transcript_of
 from howsure.model.document import Document, DocumentKind
 from howsure.model.run_request import RunRequest
 from howsure.services.host.document_files import write_documents
-from howsure.services.run.plan import Plan
 from howsure.services.run.preflight import matches
 from howsure.services.workspace import Host
 
@@ -84,13 +83,16 @@ def check_agent_known(host: Host, agent_id: str, described: Document | None, cas
         )
 
 
-async def check_items(plan: Plan, request: RunRequest) -> None:
+async def check_items(host: Host, request: RunRequest, scope: AccessScope) -> None:
     """RequestRefused for ids of cases that the dataset does not have."""
     wanted = dict.fromkeys(request.filters.get("id", ()))
-    if not wanted or plan.cases.total == len(wanted):
+    if not wanted:
         return
-    whole = replace(plan.cases, limit=None, shape=None)
-    found = await asyncio.to_thread(lambda: {case.id for case in whole.read()})
+    read = await _reader(host, request, scope)
+    try:
+        found = await asyncio.to_thread(lambda: {case.id for case in read()})
+    except InputError:
+        return  # what cannot be read is refused when the run is planned
     problems = [
         Problem(code="unknown-item", field="item_ids", message=f"the cases have no {name!r}", found=name)
         for name in wanted
@@ -105,15 +107,10 @@ async def brings_answers(host: Host, request: RunRequest, source: Document, scop
     `transcript` and `voice_simulation` are sent to nobody, whatever the target.)"""
     if source.kind not in (DocumentKind.DATASET, DocumentKind.TEST_SET):
         return False
-    named = replace(RunRequest(datasets=request.datasets), map=request.map, match=request.match)
-    files, _ = await write_documents(host.store, named, host.work.data_folder / "documents", scope)
-    options = TableOptions(map=request.map, match=request.match)
-    kit = host.work.kit.with_tables(options) if request.map or request.match else host.work.kit
+    read = await _reader(host, request, scope)
 
     def look() -> bool:
-        path = Path(files.datasets[0])
-        cases = read_cases(path, detect(path, kit.dialects, kit.importers, kit.results_readers))
-        chosen = islice((case for case in cases if matches(case, request.filters)), request.limit)
+        chosen = islice((case for case in read() if matches(case, request.filters)), request.limit)
         all_finished = True
         for case in chosen:
             finished = finished_transcript_of(case) is not None
@@ -126,3 +123,13 @@ async def brings_answers(host: Host, request: RunRequest, source: Document, scop
         return await asyncio.to_thread(look)
     except InputError:
         return False  # what cannot be read is refused when the run is planned
+
+
+async def _reader(host: Host, request: RunRequest, scope: AccessScope) -> Callable[[], Iterator[Case]]:
+    """Reads the cases that the request names."""
+    named = replace(RunRequest(datasets=request.datasets), map=request.map, match=request.match)
+    files, _ = await write_documents(host.store, named, host.work.data_folder / "documents", scope)
+    options = TableOptions(map=request.map, match=request.match)
+    kit, path = host.work.kit, Path(files.datasets[0])
+    kit = kit.with_tables(options) if request.map or request.match else kit
+    return lambda: read_cases(path, detect(path, kit.dialects, kit.importers, kit.results_readers))

@@ -39,6 +39,7 @@ from howsure.services.host.request_checks import (
     permanent_faults,
 )
 from howsure.services.run.execute import RunHandle, check_engine, refuse_spent_budget
+from howsure.services.run.plan import rules_for
 from howsure.services.run.start import prepare
 from howsure.services.workspace import Host
 
@@ -77,7 +78,6 @@ async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id
         resolved = replace(resolved, rubric="")
     with permanent_faults():
         handle = await prepare(host.work, host.store, resolved, scope, like)
-    await check_items(handle.plan, request)
     config = request.graders[0] if request.graders and is_reference(request.graders[0]) else ""
     graders = str(reference_to(await referenced_document(host, config, scope))) if config else ""
     # A rubric none of whose rules applies was not used.
@@ -187,6 +187,10 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
         judge = allowed_judge(host, request.judge, scope)
     with faults.of("simulator"):
         simulator = allowed_simulator(host, request.simulator, scope)
+    with faults.of("profile"):
+        rules_for(request, host.work.kit)
+    with faults.of("item_ids"):
+        await check_items(host, request, scope)
     with faults.of("engine"):
         check_engine(request.engine or settings.engine.value)
     faults.refuse()

@@ -214,8 +214,9 @@ async def case_page(store: Store, run: Run, result: Result, chosen: CaseFilter, 
 
 
 def _other_attempt(run: Run, result: Result, this: Result, chosen: CaseFilter) -> OtherAttempt:
+    repeat = f"repeat {result.repeat}" if run.pins.request.repeat > 1 or not result.candidate else ""
     return OtherAttempt(
-        called=" ".join(part for part in (make_inert(result.candidate), f"repeat {result.repeat}") if part),
+        called=" ".join(part for part in (make_inert(result.candidate), repeat) if part),
         verdict=result.verdict.value,
         address=case_address(run.id, result.position, chosen),
         answer=make_inert(result.transcript.answer)[:MAX_ANSWER] if result.transcript else "",

@@ -16,7 +16,7 @@ from howsure.model.run import Run
 from howsure.model.run_request import OFFLINE, RUN_PREFIX
 from howsure.model.score import Grade
 from howsure.model.summary import Summary
-from howsure.policies.verdicts import deciding_grades
+from howsure.policies.verdicts import CRITERIA, RUBRIC, deciding_grades
 from howsure.reports.figures import Rate, pass_rate_of
 from howsure.reports.html.run_head import LIVE, RunHead, head_fields
 from howsure.reports.run_facts import asked_judge, judge_name
@@ -174,8 +174,8 @@ def _shown_failures(counts: Sequence[FailureCount]) -> list[FailureCount]:
 
 
 def without_summed_graders(counts: Sequence[FailureCount]) -> list[FailureCount]:
-    """Without the graders whose criteria or rules are counted themselves."""
-    in_parts = {each.name for each in counts if each.part_id is not None}
+    """Without the graders whose criteria or rules decide, and are counted themselves. A weighted sum decides itself."""
+    in_parts = {each.name for each in counts if each.part_id is not None} & {CRITERIA, RUBRIC}
     return [each for each in counts if each.part_id is not None or each.name not in in_parts]
 
 

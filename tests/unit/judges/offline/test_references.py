@@ -146,7 +146,7 @@ def test_a_refusal_has_its_own_reason() -> None:
 def test_the_evidence_is_the_sentence_that_shows_it() -> None:
     view = ruled("Paris", "Let me think. The capital is Paris. I like it.")
     assert view.evidence == ("The capital is Paris.",)
-    assert view.reason == "Expected: “Paris”. In the answer: the same words."
+    assert view.reason == "Expected “Paris”; in the answer: the same words."
 
 
 @pytest.mark.parametrize(
