@@ -155,8 +155,12 @@ class RunViews:
         if run.state is not RunState.INTERRUPTED:
             return run
         job = await self._store.queue.job(run.id)
-        queued = job is not None and job.state in (JobState.RUNNING, JobState.QUEUED)
-        return replace(run, state=RunState.RUNNING) if queued else run
+        if job is None:
+            return run
+        if job.state in (JobState.RUNNING, JobState.QUEUED):
+            return replace(run, state=RunState.RUNNING)
+        # Its worker may have released it between the two readings.
+        return await self._store.run(run.id)
 
     async def _count(self, run_id: str) -> SummaryCounts:
         """The counts of now, or of at most a second ago."""

@@ -76,6 +76,22 @@ async def test_a_run_whose_worker_was_killed_is_still_running_for_whoever_waits(
             assert len(found) == number, status
 
 
+async def test_a_run_that_is_released_while_it_is_looked_at_is_shown_as_released(tmp_path: Path) -> None:
+    async with hosted(tmp_path, BOT) as host:
+        run, owner = await ordered(host, await a_dataset(host, question(1))), this_owner("worker-here")
+        await host.store.queue.claim(owner, per_agent=9, overall=9)
+        await host.store.set_state(run.id, RunState.INTERRUPTED, owner=owner)
+        read_job = host.store.queue.job
+
+        async def release_first(run_id: str) -> object:
+            await host.store.queue.finish(run_id, owner, RequestedState.PAUSE)
+            return await read_job(run_id)
+
+        host.store.queue.job = release_first  # type: ignore[method-assign,assignment]
+        shown = await RunViews(host.store).run(run.id)
+        assert (shown["state"], shown["status"]) == ("paused", "pending")
+
+
 async def test_a_run_that_is_worked_on_is_counted_once_however_many_look(tmp_path: Path) -> None:
     async with hosted(tmp_path, BOT) as host:
         gallery = RunViews(host.store)
