@@ -26,7 +26,7 @@ from howsure.judges.panels import total_cost, voting_members
 from howsure.judges.quotations import quote_blocks
 from howsure.judges.replies import ask_until_readable, find_reason, normalize_fields, split_json_and_prose, unwrap
 from howsure.judges.rulings import OFF_SCALE, NoValue, UnparsableReply
-from howsure.judges.verdict_sentences import stated_picks
+from howsure.judges.verdict_sentences import BRACKETED, stated_picks
 from howsure.model.case import user_turns
 from howsure.model.transcript import Transcript
 from howsure.stats.agreement import AgreementCount
@@ -170,7 +170,9 @@ def read_pick(content: Any) -> Pick:
     alone = _parse_position(strip_thinking(content) if isinstance(content, str) else content)
     if alone is not None:
         return Pick(place=alone)
-    values, prose = split_json_and_prose(content)
+    # `Final verdict: [[A]]` is a form of its own, and no list.
+    plain = BRACKETED.sub(r". I choose \1. ", content) if isinstance(content, str) else content
+    values, prose = split_json_and_prose(plain)
     picks = [_read_object(raw) for each in values if isinstance(raw := unwrap(each), dict)]
     bare = _parse_position(prose)
     beside = {_POSITIONS[each] for each in stated_picks(prose)} | ({bare} if bare else set())
@@ -201,7 +203,7 @@ def _read_object(raw: Mapping[str, Any]) -> Pick:
 def _parse_position(raw: Any) -> PickedPosition | None:
     """The position, where the text states nothing else."""
     text = raw if isinstance(raw, str) else str(raw) if type(raw) is int and raw in (1, 2) else ""
-    found = _WORD.fullmatch(text) if len(text) <= LONGEST else None
+    found = _WORD.fullmatch(text) if len(text) <= LONGEST and "?" not in text else None
     return _POSITIONS[found["said"].lower()] if found else None
 
 

@@ -30,7 +30,7 @@ from howsure.judges.rulings import (
     RubricVerdicts,
     UnparsableReply,
 )
-from howsure.judges.verdict_sentences import stated_numbers
+from howsure.judges.verdict_sentences import is_own, stated_numbers, stated_rulings
 from howsure.llm.messages import FinishReason
 from howsure.model.flag import UnreadableKind
 from howsure.model.score import UNIT, Scale
@@ -104,7 +104,7 @@ _WORDS = {
 _NUMBER = r"(?P<number>(?>-?[0-9]+(?:\.[0-9]+)?))(?:\s*(?:/|out\s+of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?)))?"
 _WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_WORDS, reverse=True)) + ")"
 # A number that goes on (`4-5`, `4 %`, `4,5`) is not that number; a word that goes on (`no doubt`) is not that word.
-_NUMBER_ENDS = r"(?!\s*(?:[-–—/%]|to\b|or\b|out\s+of\b)|\s?[½⅓⅔¼¾]|[.,]?[0-9]|[A-Za-z])"
+_NUMBER_ENDS = r"(?!\s*(?:[-–—/%]|to\b|or\b|(?:out\s+)?of\b)|\s?[½⅓⅔¼¾]|[.,]?[0-9]|[A-Za-z])"
 _WORD_ENDS = r"(?=\s*(?:$|[,.;:!)\n\"'”]|\s[-–—]))"
 _NUMBER_ALONE = re.compile(_NUMBER)
 _LABEL = r"(?<![\w-])(?P<label>{})[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:=]\s*[\"'“]?"
@@ -117,10 +117,19 @@ _LABELLED_WORD = re.compile(
     + _WORD_ENDS,
     re.IGNORECASE | re.MULTILINE,
 )
-_RATED = re.compile(
-    r"\b(?:rat|scor|grad|giv)(?:e|es|ed|ing)\b[^.\n]{0,60}?(?<![\w.-])" + _NUMBER + _NUMBER_ENDS, re.IGNORECASE
+# `Met: no` opens with a label, `Yes and no` and `Yes, but no` with two verdicts.
+_ANOTHER_WORD = _WORD.replace("?P<word>", "?:") + _WORD_ENDS
+_FIRST_WORD = re.compile(
+    rf"\A{_WORD}{_WORD_ENDS}(?!\s*:\s*{_ANOTHER_WORD}|[\s,.;]*\b(?:but|or|and)\s+{_ANOTHER_WORD})", re.IGNORECASE
 )
-_FIRST_WORD = re.compile(r"\A" + _WORD + _WORD_ENDS, re.IGNORECASE)
+# A judge that changes its mind: what it said before counts beside what it says after.
+_TAKEN_BACK = re.compile(
+    r"\b(?:on\s+second\s+thoughts?|scratch\s+that|I\s+take\s+(?:it|that)\s+back|I\s+stand\s+corrected)\b"
+    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TAGGED = re.compile(r"<(score|rating|grade|verdict|decision)>\s*([^<>\n]{1,40}?)\s*</\1>", re.IGNORECASE)
+_BRACKETED = re.compile(r"\[\[\s*([0-9]+(?:\.[0-9]+)?)\s*\]\]")
 _DECORATION = re.compile(r"[*`#]+")
 _WRAPPING = " \t\r\n\"'“”*`.!_()[]"
 
@@ -142,25 +151,31 @@ def parse_word(text: str) -> VerdictWord | None:
 
 
 def find_values(prose: str, *, sentences: bool = True) -> Iterator[Value]:
-    """Every value that the prose states as its own: alone on the first or last line, after a label, as `rated 4/5`, as
-    a sentence (`I would give it a score of 4`), or as a verdict word that opens the text. Numbers and words that are
-    merely mentioned do not count."""
+    """Every value that the prose states as its own: alone on the first or last line, after a label, as a sentence (`I
+    would give it a score of 4`; without `sentences` `The criterion is met`), or as a verdict word that opens the text.
+    Numbers and words that are merely mentioned do not count."""
     if not prose:
         return
-    plain = _DECORATION.sub("", prose).strip()
+    plain = _TAGGED.sub(r"\n\1: \2\n", _DECORATION.sub("", prose)).strip()
+    if taken_back := _TAKEN_BACK.search(plain):
+        before = list(find_values(plain[: taken_back.start()], sentences=sentences))
+        after = list(find_values(plain[taken_back.end() :].lstrip(" ,.:;!–—-"), sentences=sentences))
+        if before and not after:
+            raise UnparsableReply("the reply takes its verdict back")
+        yield from (*before, *after)
+        return
     lines = plain.splitlines()
     for line in dict.fromkeys((lines[0], lines[-1])) if lines else ():
         if (alone := parse_word(line) or _number_alone(line)) is not None:
             yield alone
     if opening := _FIRST_WORD.match(plain):
         yield _matched_value(opening)
-    for pattern in (_LABELLED_NUMBER, _LABELLED_WORD, _RATED):
-        for found in pattern.finditer(plain):
-            value = _matched_value(found)
-            if pattern is not _RATED or (isinstance(value, StatedNumber) and value.out_of is not None):
-                yield value
+    for pattern in (_LABELLED_NUMBER, _LABELLED_WORD):
+        yield from (_matched_value(found) for found in pattern.finditer(plain) if is_own(plain, found))
     if sentences:
         yield from map(_as_number, stated_numbers(plain))
+    else:
+        yield from (VerdictWord.YES if met else VerdictWord.NO for met in stated_rulings(plain))
 
 
 def require_on_scale(number: StatedNumber, scale: Scale, *, whole: bool) -> float:
@@ -264,7 +279,8 @@ def split_json_and_prose(content: Any) -> tuple[list[Any], str]:
     """The JSON values of a reply, and the sentences around them."""
     if not isinstance(content, str):
         return [content], ""
-    found = find_json(strip_thinking(content))
+    text = strip_thinking(content)
+    found = find_json(text if "{" in text else _BRACKETED.sub(r"\1", text))
     if len(found.values) == 1 and isinstance(found.values[0], str):
         return [], found.values[0]
     return list(found.values), _FENCE.sub("", found.prose).strip() if found.prose else ""
