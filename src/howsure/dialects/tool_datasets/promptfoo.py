@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from howsure.model.expectation import CodeCheck
 from howsure.policies.verdicts import PASS_RULE
 
 EXPECTED = "__expected"
+MOST_COMBINATIONS = 10_000
 TEXTS = (".txt", ".md", ".j2", ".json", *YAML_ENDINGS)
 CODE_ENDINGS = (".py", ".js", ".ts", ".mjs", ".cjs", ".xlsx")
 _KEYS = re.compile(rb"^(prompts|providers|targets|tests|defaultTest|scenarios)[ \t]*:", re.MULTILINE)
@@ -82,7 +84,7 @@ class PromptfooDialect(ToolDialect):
         for reason in provider_candidates(config, folder, ()).refused.values():
             folder.lack("provider", why=reason)
         for spot, test in _tests(config, folder):
-            for values in _combinations(test["vars"], test["options"]):
+            for values in _combinations(test["vars"], test["options"], folder, spot.below("vars")):
                 if case := self._case(test, values, prompts, folder, spot):
                     yield spot, msgspec.structs.replace(case, id=ids.of(_canonical(values)))
 
@@ -258,9 +260,14 @@ def _merged(raw: Row, default: Row, templates: Row) -> Row:
     return {"threshold": default.get("threshold"), **raw, **parts, "options": options, "assert": asserts}
 
 
-def _combinations(values: Row, options: Row) -> Iterator[Row]:
+def _combinations(values: Row, options: Row, folder: ToolFolder, spot: Spot) -> Iterator[Row]:
     """Every combination of the variables that are lists."""
     lists = [] if options.get("disableVarExpansion") else [name for name in values if isinstance(values[name], list)]
+    if (many := prod(len(values[name]) for name in lists)) > MOST_COMBINATIONS:
+        message = f"these lists have {many:,} combinations; of one test {MOST_COMBINATIONS:,} are read at most"
+        hint = "`options: {disableVarExpansion: true}` leaves lists as they are"
+        folder.problems.append(spot.problem("too-many", message, found=f"{many:,}", hint=hint))
+        return
     for chosen in product(*(values[name] for name in lists)):
         yield {**values, **dict(zip(lists, chosen, strict=True))}
 

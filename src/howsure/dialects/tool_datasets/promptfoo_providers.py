@@ -59,13 +59,15 @@ def _providers(config: JsonDocument, folder: ToolFolder) -> Iterator[tuple[str, 
             provider = object_in(folder.value(path)) if path else {}
             id, label = str(provider.get("id") or id), label or str(provider.get("label") or "")
         if each:
-            rest = {key: provider[key] for key in ("transform", "prompts") if key in provider}
+            rest = {key: provider[key] for key in ("transform", "prompts", "env") if key in provider}
             yield id, label, {**object_in(provider.get("config")), **rest}
 
 
 def _target(id: str, settings: Row, folder: ToolFolder) -> tuple[Row, Row]:
     """The block of a provider and its call settings."""
     kind, _, rest = id.partition(":")
+    settings = dict(settings)
+    env = object_in(settings.pop("env", None))
     if kind in CHATS:
         return _chat(kind, rest, settings, folder)
     if kind in ("http", "https"):
@@ -78,7 +80,7 @@ def _target(id: str, settings: Row, folder: ToolFolder) -> tuple[Row, Row]:
         arguments = {"file": f"{file}.py", "name": name.removeprefix(":") or "call_api", "config": settings}
         function = "call_python"
     elif kind == "exec" and rest.strip():
-        function, arguments = "call_program", {"command": rest.strip(), "config": settings}
+        function, arguments = "call_program", {"command": rest.strip(), "config": settings, "env": env}
     if function:
         more = {"arguments": arguments} if arguments else {}
         return {"kind": "function", "function": f"{CODE}:{function}", **more}, {}

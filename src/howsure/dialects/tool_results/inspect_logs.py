@@ -3,8 +3,8 @@ case, an epoch a repeat. C passes and I, P and N fail; so do true and false. Oth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -22,7 +22,8 @@ from howsure.model.transcript import Usage
 TOOL = "inspect"
 NEWEST_SCHEMA = 2
 HEADER, START, SAMPLES = "header.json", "_journal/start.json", "samples/"
-ATTACHMENT = "attachment://"
+LARGEST_SAMPLE = 1 << 26
+_ATTACHMENT = re.compile(r"attachment://([0-9A-Za-z_-]+)")
 LONGEST_ERROR = 200
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 UNFINISHED = "let it end, or mend it with `inspect log recover`"
@@ -108,7 +109,7 @@ def _aggregates(results: Json, config: Json) -> Iterator[ToolAggregate]:
 
 def read_sample(sample: Json) -> SampleRecord:
     """A sample as a case, its conversation and its scores."""
-    text_of = partial(_text, attachments=sample.get("attachments") or {})
+    text_of = _Attachments(sample.get("attachments") or {}).text
     raw, said, target = sample["input"], (sample.get("output") or {}).get("choices") or (), sample.get("target")
     targets = [str(each) for each in (target if isinstance(target, list) else [target]) if each not in (None, "")]
     options = dict(zip(ascii_uppercase, sample.get("choices") or (), strict=False))
@@ -129,13 +130,23 @@ def read_sample(sample: Json) -> SampleRecord:
     )
 
 
-def _text(content: Any, attachments: Mapping[str, str]) -> str:
-    """The text of a content. Long texts stand apart in a log, and are put back here."""
-    text = samples.plain_text(content)
-    if attachments and ATTACHMENT in text:
-        for name, value in attachments.items():
-            text = text.replace(f"{ATTACHMENT}{name}", value)
-    return text
+class _Attachments:
+    """Long texts, which stand apart in a log, put back where they are named. What they hold names no others."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._left = LARGEST_SAMPLE
+
+    def text(self, content: Any) -> str:
+        text = samples.plain_text(content)
+        return _ATTACHMENT.sub(self._one, text) if self._texts and "attachment://" in text else text
+
+    def _one(self, found: re.Match[str]) -> str:
+        value = self._texts.get(found[1], found[0])
+        self._left -= len(value)
+        if self._left < 0:
+            raise ValueError(f"with its attachments the sample has more than {LARGEST_SAMPLE:,} characters")
+        return value
 
 
 def _usage(usage: Mapping[str, Json]) -> Usage | None:

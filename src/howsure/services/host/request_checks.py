@@ -132,4 +132,8 @@ async def _reader(host: Host, request: RunRequest, scope: AccessScope) -> Callab
     options = TableOptions(map=request.map, match=request.match)
     kit, path = host.work.kit, Path(files.datasets[0])
     kit = kit.with_tables(options) if request.map or request.match else kit
-    return lambda: read_cases(path, detect(path, kit.dialects, kit.importers, kit.results_readers))
+
+    def read() -> Iterator[Case]:
+        return read_cases(path, kit.reader(files.dialect) if files.dialect else detect(path, kit.dialects))
+
+    return read
