@@ -147,7 +147,7 @@ async def test_cases_that_there_are_not_are_refused(tmp_path: Path) -> None:
         nothing = await ask("POST", "/runs", {"test_set_id": key, "item_ids": ["i9"]})
         assert (nothing.status, nothing.body["problems"][0]["code"]) == (422, "unknown-item")
         table = await ask("POST", "/runs", {"test_set_id": key, "match": "exact"})
-        assert (table.status, table.body.get("problems")) == (422, None)
+        assert (table.status, table.body["problems"][0]["field"]) == (422, "match")
         assert table.body["detail"].startswith("`match` is for plain tables")
         talk = {"bot_id": AGENT, "test_set_id": key, "mode": "transcript", "conversation_ids": ["x"], "target": "bot"}
         refused = await ask("POST", "/evaluations", talk)
