@@ -310,7 +310,7 @@ def _parse_cursor(place: str | None) -> tuple[str, int | None, str | None]:
         return "", None, None
     position, _, before = place.partition("|")
     if (position and not is_number(position)) or "~" not in before:
-        raise InputError("this cursor is of another list")
+        raise InputError("cursor: this one is of another list")
     return (before.partition("~")[2] if position else ""), int(position) if position else None, before
 
 
