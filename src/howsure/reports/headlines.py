@@ -131,7 +131,7 @@ def _reason(grade: Grade) -> str:
 CHOOSE_MODEL = "; name a model in `eval_model`"
 ADVICE = (
     (
-        r"Name a file with --responses, or a live --target\.",
+        r"Name a file with --responses, or a live --target\.(?: With --partial, what was recorded is graded\.)?",
         "Choose under “how the agent is reached” who answers them.",
         "Name who answers them in `target`.",
     ),
