@@ -37,7 +37,7 @@ from howsure.stats.agreement import (
     pearson,
     spearman,
 )
-from howsure.stats.intervals import bootstrap_interval, mean_interval, rate_interval
+from howsure.stats.intervals import Interval, bootstrap_interval, rate_interval
 
 T = TypeVar("T")
 
@@ -113,12 +113,18 @@ def rate_figure(held: int, n: int) -> Figure:
     return Figure(value=held / n if n else None, interval=rate_interval(held, n) if n else None, n=n)
 
 
-def mean_figure(values: Sequence[float], cases: Sequence[str] = ()) -> Figure:
-    """A mean with Student's t interval; over whole cases, where one occurs several times."""
-    if len(set(cases)) < len(cases):
-        found = import_module("howsure.stats.clusters").clustered_mean(values, cases)
-        return Figure(value=found.value, interval=found.interval, n=len(values))
-    return Figure(value=fmean(values) if values else None, interval=mean_interval(values), n=len(values))
+def mean_figure(values: Sequence[float], cases: Sequence[Hashable], bounds: Interval | None) -> Figure:
+    """A mean with the interval that fits between the ends of its scale, over whole cases where one occurs several
+    times; on an open scale (`bounds` None) Student's t."""
+    # Imported by name: only those who look at means wait for numpy.
+    if bounds is not None:
+        found = import_module("howsure.stats.estimates").estimate_mean(values, cases, bounds=bounds)
+        interval = found.interval if found else None
+    else:
+        clusters = import_module("howsure.stats.clusters")
+        found = clusters.robust_mean(clusters.cluster_sums(values, cases)) if values else None
+        interval = found.interval() if found else None
+    return Figure(value=fmean(values) if values else None, interval=interval, n=len(values))
 
 
 def bootstrap_figure(
