@@ -110,7 +110,7 @@ async def test_an_interval_stays_on_the_scale_and_needs_two_values() -> None:
     poor, good = found.bands
     assert poor.mean.interval is None
     assert good.mean.interval is not None
-    assert 1.0 < good.mean.interval[0] and 4.8 < good.mean.interval[1] <= 5.0
+    assert good.mean.interval[0] > 1.0 and 4.8 < good.mean.interval[1] <= 5.0
 
 
 async def test_tries_of_one_case_are_not_cases_of_their_own() -> None:
