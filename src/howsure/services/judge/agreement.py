@@ -212,23 +212,25 @@ def verdict_figures(things: Sequence[GradeWithLabels]) -> VerdictFigures | None:
     agreed = [thing.passed == thing.people_passed for thing in known]
     both = Counter((thing.people_passed, thing.passed) for thing in known)
     unread = Counter(_said(thing) for thing in silent)
+    stats = import_module("howsure.stats.agreement_intervals")
+    people, judge = [bool(thing.people_passed) for thing in known], [bool(thing.passed) for thing in known]
+    tables = stats.case_tables(people, judge, [thing.case_id for thing in known], label_weights(known))
+    kappa, f1_of_passes, f1_of_fails = (
+        Figure(value=value, interval=interval, n=len(known))
+        for value, interval in (
+            stats.table_figure(tables, each) for each in (stats.kappas, stats.f1_of_passes, stats.f1_of_fails)
+        )
+    )
     return VerdictFigures(
         agreement=label_rate(agreed, known),
         with_silence=label_rate([*agreed, *[False] * len(silent)], [*known, *silent]),
-        kappa=_kappa(known),
-        classes={PASS: _class(known, True), FAIL: _class(known, False)},
+        kappa=kappa,
+        classes={PASS: _class(known, True, f1_of_passes), FAIL: _class(known, False, f1_of_fails)},
         confusion={
             word: {PASS: both[true, True], FAIL: both[true, False], SILENT: unread[true]}
             for word, true in ((PASS, True), (FAIL, False))
         },
     )
-
-
-def _kappa(known: Sequence[GradeWithLabels]) -> Figure:
-    people, judge = [bool(thing.people_passed) for thing in known], [bool(thing.passed) for thing in known]
-    stats = import_module("howsure.stats.agreement_intervals")
-    value, interval = stats.weighted_kappa(people, judge, [thing.case_id for thing in known], label_weights(known))
-    return Figure(value=value, interval=interval, n=len(known))
 
 
 def _said(thing: GradeWithLabels) -> bool | None:
@@ -243,19 +245,14 @@ def _said(thing: GradeWithLabels) -> bool | None:
     return thing.people_value >= thing.grade.pass_mark
 
 
-def _class(known: Sequence[GradeWithLabels], verdict: bool) -> ClassFigures:
+def _class(known: Sequence[GradeWithLabels], verdict: bool, f1: Figure) -> ClassFigures:
     judged = [thing for thing in known if thing.passed is verdict]
     true = [thing for thing in known if thing.people_passed is verdict]
-
-    def f1(things: Sequence[LabelledValues]) -> float | None:
-        hits = sum(thing.passed is verdict and thing.people_passed is verdict for thing in things)
-        total = sum((thing.passed is verdict) + (thing.people_passed is verdict) for thing in things)
-        return 2 * hits / total if total else None
 
     def right(some: Sequence[GradeWithLabels]) -> Figure:
         return label_rate([thing.passed is thing.people_passed for thing in some], some)
 
-    return ClassFigures(precision=right(judged), recall=right(true), f1=_figure(known, f1))
+    return ClassFigures(precision=right(judged), recall=right(true), f1=f1)
 
 
 def rating_figures(things: Sequence[GradeWithLabels]) -> RatingFigures | None:
