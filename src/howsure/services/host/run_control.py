@@ -18,7 +18,7 @@ from howsure.model.case import World
 from howsure.model.document import Document, DocumentKind
 from howsure.model.job import JobState, JobTask, RequestedState
 from howsure.model.run import Pins, Run, RunState
-from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest
+from howsure.model.run_request import OFFLINE, RunRequest
 from howsure.services.files import native_path
 from howsure.services.host.document_files import (
     DocumentReference,
@@ -31,7 +31,7 @@ from howsure.services.host.documents import DocumentChange, add_document, find_d
 from howsure.services.host.request_checks import permanent_faults
 from howsure.services.host.run_requests import QueuedRun, allowed_judge, queue_run, referenced_document
 from howsure.services.run.execute import attempts_to_resume
-from howsure.services.run.start import pinned_request, prepare, refuse_imported
+from howsure.services.run.start import pinned_request, prepare, refuse_imported, regrade_request
 from howsure.services.workspace import Host
 
 RECORDED = "recorded:"
@@ -133,19 +133,13 @@ async def regrade(
         _check_files(run.pins)
     judge = allowed_judge(host, change.judge, scope) if change.judge else _judge(host, run.pins, scope)
     rubric = await _other_rubric(host, run, change, versions, scope)
-    answers = (f"{RUN_PREFIX}{run.id}",)
     pinned = pinned_request(run)
     cases, notes = await _cases_to_regrade(host, run, pinned, versions.test_set, scope)
-    request = replace(
+    request = regrade_request(
+        run,
         cases,
-        datasets=answers if run.pins.imported else cases.datasets,
-        # Finished conversations bring their answers along.
-        responses=() if pinned.criteria_from else answers,
-        target="",
-        candidates=(),
-        judge=judge,
+        judge,
         rubric=str(reference_to(rubric)) if rubric else "",
-        until_sure="",
         profile=change.profile or pinned.profile,
         engine=host.work.settings.engine.value,
         name=change.name or run.name,

@@ -7,16 +7,15 @@ from __future__ import annotations
 from contextlib import suppress
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from howsure.errors import InputError, PlanRefused
 from howsure.model.comparison import Conclusion, DifferenceKind, PairComparison
 from howsure.model.leaderboard import DriftedCandidate, JudgeDrift
 from howsure.model.run import Run
-from howsure.model.run_request import ANCHORS_OF, RUN_PREFIX
+from howsure.model.run_request import ANCHORS_OF
 from howsure.services.compare.compare import CompareRequest, compare_stored
 from howsure.services.run.judges import NONE
-from howsure.services.run.start import ProgressFactory, pinned_request, start
+from howsure.services.run.start import ProgressFactory, pinned_request, regrade_request, start
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
@@ -64,20 +63,15 @@ async def _judge_anchors(
     judge = request.judge or newest.pins.request.judge
     if judge in ("", NONE):
         raise PlanRefused(f"run {newest.name!r} ({newest.id[:8]}) has no judge: name one with --judge")
-    pinned, answers = pinned_request(anchors), (f"{RUN_PREFIX}{anchors.id}",)
-    again = replace(
+    pinned = pinned_request(anchors)
+    again = regrade_request(
+        anchors,
         pinned,
-        datasets=answers if anchors.pins.imported else pinned.datasets,
-        responses=answers,
-        target="",
-        candidates=(),
-        judge=judge,
+        judge,
         cache=False,
         budget=request.budget,
         limit=request.limit or pinned.limit,
         gates=(),
-        until_sure="",
-        anchors="",
         name=f"{ANCHORS_OF}{anchors.name or anchors.id[:8]}",
     )
     return (await start(work, again, watch)).run

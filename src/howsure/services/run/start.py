@@ -234,6 +234,23 @@ def pinned_request(run: Run, **changes: Any) -> RunRequest:
     )
 
 
+def regrade_request(run: Run, cases: RunRequest, judge: str, **changes: Any) -> RunRequest:
+    """The request that grades the answers of a run again. `cases` is its pinned request, or one with other cases."""
+    answers = (f"{RUN_PREFIX}{run.id}",)
+    return replace(
+        cases,
+        datasets=answers if run.pins.imported else cases.datasets,
+        # Finished conversations bring their answers along.
+        responses=() if cases.criteria_from else answers,
+        target="",
+        candidates=(),
+        judge=judge,
+        until_sure="",
+        anchors="",
+        **changes,
+    )
+
+
 async def replan(
     work: Workspace,
     store: Store,
