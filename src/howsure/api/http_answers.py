@@ -1,5 +1,4 @@
-"""What HTTP expects of every answer of the API: HEAD, a path with a slash behind it, an ETag for what is read and a 304
-for whoever has it already, and gzip for whoever takes it."""
+"""What HTTP expects of every answer of the API: HEAD, paths with a trailing slash, ETags and 304 answers, and gzip."""
 
 from __future__ import annotations
 
@@ -49,8 +48,9 @@ class WithoutBody:
 
 
 class ConditionalAnswers:
-    """A GET that is answered whole has an ETag; who sends it again in `If-None-Match` is answered 304 without a body.
-    The ETag of a document is its version; an old version shows which one is the newest, so that says too little."""
+    """A GET that is answered whole has an ETag; a request with this ETag in `If-None-Match` is answered 304 without a
+    body. The ETag of a document is its version; an old version shows which one is the newest, so that says too
+    little."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -186,8 +186,8 @@ class HttpExchange:
 
 
 def client_address(peer: str, forwarded: str, proxies: Sequence[str]) -> str:
-    """Who is asking: the last address that was not written by one of the listed proxies. What anybody else writes into
-    `X-Forwarded-For` is not believed."""
+    """The address of the client: the last one on the way here that is not a listed proxy's. What anybody else writes
+    into `X-Forwarded-For` is ignored."""
     address = peer
     for step in reversed(forwarded.split(",")):
         if not step.strip() or not allows_host(proxies, address):

@@ -150,7 +150,7 @@ def query_names(route: APIRoute) -> frozenset[str]:
 
 
 def _check_query(request: Request, known: frozenset[str]) -> None:
-    """A parameter that nothing reads is a mistake of its sender: what it asks for would not happen."""
+    """An unknown parameter is refused: ignoring it would hide a mistake of the sender."""
     unknown = sorted(set(request.query_params) - known)
     if not unknown:
         return
@@ -207,7 +207,7 @@ def _listed(error: ValidationError, name: str, start: int | None) -> list[Proble
 @asynccontextmanager
 async def received_body(request: Request) -> AsyncIterator[None]:
     """Wait for the body: an upload is then a file at `request.state.upload`, any other body is in memory. It is read
-    here, because the framework takes whatever goes wrong while a body comes for one that cannot be parsed."""
+    here, because the framework reports every fault during receiving as a body that cannot be parsed."""
     if request.scope["path"] not in UPLOADS:
         await request.body()
         yield

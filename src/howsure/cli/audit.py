@@ -28,7 +28,12 @@ def command() -> None:
 
 
 @howsure_command("verify")
-@click.option("--head", "head_file", type=click.Path(path_type=Path), help="A head exported before: shows a cut end.")
+@click.option(
+    "--head",
+    "head_file",
+    type=click.Path(path_type=Path),
+    help="A head that was exported earlier: shows whether newer entries were cut off.",
+)
 def verify(work: Workspace, head_file: Path | None, as_json: bool) -> int:
     """Read every entry and check that none was changed, taken out or put in.
 

@@ -27,8 +27,9 @@ def command() -> None:
 @howsure_command("check")
 @click.option("--mark", is_flag=True, help="Let damaged results count as such in their runs.")
 def check(work: Workspace, mark: bool, as_json: bool) -> int:
-    """Read all of it: can it be reached, is it sound, is its schema the newest, is every row what was stored. Damaged,
-    altered, missing and surplus rows are named by run and position. Nothing is changed but what --mark says.
+    """Check the whole database: whether it can be reached, is sound, has the newest schema, and holds every row as it
+    was stored. Damaged, altered, missing and surplus rows are named by run and position. Nothing is changed but what
+    --mark says.
 
     Example: howsure db check --json
     """
@@ -65,9 +66,9 @@ async def _check(work: Workspace, mark: bool) -> tuple[maintenance.DatabaseHealt
 
 
 @howsure_command("purge")
-@click.option("--dry-run", is_flag=True, help="Only say what would be taken out.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be removed.")
 def purge(work: Workspace, dry_run: bool, as_json: bool) -> None:
-    """Take out what is older than `service.retention` allows, and the content of what was deleted more than
+    """Remove what is older than `service.retention` allows, and the content of what was deleted more than
     `service.undelete_days` ago. `howsure serve` does so once a day.
 
     Example: howsure db purge --dry-run

@@ -1,5 +1,5 @@
-"""How far people and a judge agree, and how far people agree with each other, fast enough for a page: the verdicts of a
-case are counted once into a table of four, and the interval only adds tables up. `howsure judge calibrate` computes
+"""How far people and a judge agree, and how far people agree with each other, fast enough for a page: the verdicts of
+each case are counted once into a 2 x 2 table, and the interval only adds tables. `howsure judge calibrate` computes
 more and takes longer: see `services/judge`."""
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ OMITTED = (
 
 
 class OtherVersions(Struct, frozen=True):
-    """The versions to take of what a run was made of; None: those that it had."""
+    """The versions of test set and rubric to use; None: those of the run."""
 
     test_set: int | None = None
     rubric: int | None = None
@@ -126,8 +126,8 @@ async def regrade(
     new_id: str = "",
     versions: OtherVersions = SAME_VERSIONS,
 ) -> QueuedRun:
-    """Queue a new run over the answers of an old one. What neither `change` nor `versions` says is exactly as it was:
-    the pins say it, whatever was edited or deleted since."""
+    """Queue a new run over the answers of an old one. What neither `change` nor `versions` names stays as it was
+    pinned, even if it was edited or deleted since."""
     run = await host.store.run(run_id, scope)
     if not run.pins.imported:
         _check_files(run.pins)

@@ -1,5 +1,5 @@
-"""Statistics over runs: how often each rule held, and who was answerable for what did not pass. What each result that
-did not pass says of itself is here, too."""
+"""Statistics over runs: how often each rule held, and who was answerable for failed and errored results. Also the API's
+shape of a single result with its attribution."""
 
 from __future__ import annotations
 
