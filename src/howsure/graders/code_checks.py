@@ -1,5 +1,5 @@
-"""`code_check`: programs that stand in a dataset, or in files beside it, decide about answers. Each runs in a process
-of its own with a time limit. The grader is no built-in: a run gets it only for a file that somebody trusts."""
+"""`code_check`: grades answers by programs in a dataset, or in files beside it. Each runs in a process of its own with
+a time limit. The grader is not built in: a run gets it only for a trusted file."""
 
 from __future__ import annotations
 

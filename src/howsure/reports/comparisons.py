@@ -99,7 +99,7 @@ def _headline_sentence(compared: PairComparison, part: Difference, unit: str) ->
 
 
 def headline_conclusion(compared: PairComparison) -> Conclusion:
-    """What the first sentence concludes: about the slice it names, or about the whole."""
+    """The conclusion of the first sentence: about the slice it names, or about the whole."""
     return (compared.headline or compared.verdict).conclusion
 
 
@@ -209,7 +209,7 @@ def setup_warnings(compared: PairComparison) -> list[str]:
 def change_line(change: PartChange) -> str:
     """`criterion c1 of case q3 changed: Cites the Act`."""
     of = f" of case {change.case_id}" if change.case_id else ""
-    # An id that was made from the text says nothing to people.
+    # An id that is a hash of the text says nothing to people.
     named = change.kind if change.id == text_id(change.text) else f"{change.kind} {change.id}".strip()
     return f"{named}{of} {change.turn.value}{f': {change.text}' if change.text else ''}"
 
@@ -227,7 +227,7 @@ def flip_id(flip: CaseFlip) -> str:
 
 
 def flip_causes(flip: CaseFlip) -> str:
-    """What turned with it, in words; where the case itself is not the same on both sides, that first."""
+    """What flipped with it, in words; if the case itself differs between the sides, that comes first."""
     return ", ".join((*(["the case changed"] if flip.changed else []), *map(grader_name, flip.causes)))
 
 

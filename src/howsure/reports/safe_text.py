@@ -15,7 +15,7 @@ MADE_ID = re.compile(
 )
 """A UUID, or a hash with its place among equals, after `row-` or the like."""
 LONG_LINE = 100
-"""Of a text that is cut, so many times as much is looked at."""
+"""A text is examined up to this many times the length that it is cut to."""
 
 
 def make_inert(text: str) -> str:

@@ -26,7 +26,7 @@ def echo(prompt: str) -> str:
 async def call_python(
     prompt: str, state: Mapping[str, Any], file: str, name: str, config: Mapping[str, Any], folder: str
 ) -> Any:
-    """What the function of a Python file answers: a text, or an object with `output` or `error`."""
+    """The answer of a Python function: a text, or an object with `output` or `error`."""
     function = load_object(f"{file}:{name}", Path(folder))
     given: tuple[Any, ...] = (prompt, {"id": file, "config": dict(config)}, {"vars": dict(state)})
     answer = (
@@ -43,7 +43,7 @@ async def call_python(
 async def call_program(
     prompt: str, state: Mapping[str, Any], command: str, config: Mapping[str, Any], folder: str
 ) -> str:
-    """What a program prints that is started with the prompt, its options and the context."""
+    """The output of a program that is started with the prompt, its options and the context."""
     if not (words := shlex.split(command)):
         raise TargetFailed("the provider names no program")
     context = [json.dumps({"config": dict(config)}), json.dumps({"vars": dict(state)})]

@@ -274,7 +274,7 @@ async def filter_words(store: Store, previews: Sequence[RunPreview], within: Acc
         ids.setdefault(reference.kind, set()).add(reference.id)
     for kind, keys in ids.items():
         words |= {key: name for key, name in (await store.documents.labels(kind, keys, within)).items() if name}
-    # Who shares a name is told apart by the id.
+    # Equal names are told apart by their ids.
     shared = {name for name, number in Counter(words.values()).items() if number > 1}
     return {key: f"{name} ({short_case_id(key)})" if name in shared else name for key, name in words.items()}
 

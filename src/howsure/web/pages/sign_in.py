@@ -123,7 +123,7 @@ async def start_session(request: Request, response: Response, caller: Caller, is
 
 
 async def record(request: Request, action: str, caller: Caller, session_id: str) -> None:
-    """Write it into the audit log, which then does not log the request itself."""
+    """Log the sign-in in the audit log, which then leaves out the request itself."""
     request.state.audited = True
     await host_of(request).store.audit.record(
         action,
