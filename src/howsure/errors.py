@@ -224,7 +224,7 @@ class ComputeTimeout(BaseException):
     """Raised inside code of an attempt that has blocked other attempts for too long."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"it did not let other cases go on for {seconds:g} s (compute_seconds)")
+        super().__init__(f"it blocked other cases for {seconds:g} s (compute_seconds)")
 
 
 in_attempt: ContextVar[bool] = ContextVar("in_attempt", default=False)
@@ -280,7 +280,7 @@ class boundary:
             if _ends_this_task(error):
                 return
             words = " ".join(filter(None, (type(error).__name__, message_of(error))))
-            raise self._kind(f"{self._who}: it wanted to end the program ({words})") from error
+            raise self._kind(f"{self._who}: it tried to end the program ({words})") from error
         words = ": ".join(filter(None, (type(error).__name__, message_of(error))))
         raise self._kind(f"{self._who}: {words}") from error
 

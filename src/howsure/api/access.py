@@ -44,7 +44,7 @@ def _count_wrong_key(request: Request) -> None:
     throttle: SignInThrottle = request.app.state.wrong_keys
     address = request.client.host if request.client else ""
     if seconds := throttle.seconds_to_wait(None, address):
-        detail = f"too many keys from this address that open nothing: wait {seconds} seconds"
+        detail = f"too many invalid keys from this address: wait {seconds} seconds"
         raise HTTPException(429, detail, {"Retry-After": str(seconds)})
     throttle.count_attempt(None, address)
 

@@ -115,7 +115,7 @@ class RequestMiddleware:
             # A page elsewhere can have its own name lead to this machine: then the name is wrong.
             return error_answer(400, f"this service is not {name or 'nameless'}: see `service.host_names`")
         if "\0" in scope["path"]:
-            return error_answer(404, f"there is nothing here: {NUL} stands in the address")
+            return error_answer(404, f"not found: {NUL} stands in the address")
         if b"%00" in scope.get("query_string", b""):
             return error_answer(422, f"{NUL} stands in the address: take it out")
         if not scope.get("query_string", b"").isascii():

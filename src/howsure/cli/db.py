@@ -12,6 +12,7 @@ import msgspec
 from howsure.cli.exit_codes import DONE, USER_MUST_ACT
 from howsure.cli.output import SHOWN_PROBLEMS, howsure_command, print_json, with_store
 from howsure.errors import InputError
+from howsure.reports.figures import pluralize
 from howsure.reports.safe_text import make_inert
 from howsure.services.host import retention
 from howsure.services.host.audit import record_export
@@ -50,7 +51,7 @@ def check(work: Workspace, mark: bool, as_json: bool) -> int:
             click.echo(f"{found.unchecked:,} rows of older versions have no checksum: `howsure db seal` makes them")
         if mark:
             click.echo(f"{sum(marked.values()):,} results of {len(marked):,} runs marked as damaged")
-        click.echo("ok" if found.healthy else f"{len(wrong):,} to see to")
+        click.echo("ok" if found.healthy else pluralize(len(wrong), "problem"))
     return DONE if found.healthy else USER_MUST_ACT
 
 
@@ -78,7 +79,7 @@ def purge(work: Workspace, dry_run: bool, as_json: bool) -> None:
         print_json({"dry_run": dry_run, "purged": done})
     else:
         counts = ", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in done.items() if number)
-        click.echo(f"{counts or 'nothing'} {'would be ' if dry_run else ''}taken out")
+        click.echo(f"{counts or 'nothing'} {'would be ' if dry_run else ''}removed")
 
 
 @howsure_command("upgrade")

@@ -39,5 +39,5 @@ def command(work: Workspace, user: str, dry_run: bool, as_json: bool) -> None:
     for run_id, number in found.runs.items():
         click.echo(f"  run {run_id}: {number:,} results")
     for name in found.documents:
-        click.echo(f"holds the id, and was left as it is: {make_inert(name)}")
+        click.echo(f"holds the id and was not changed: {make_inert(name)}")
     click.echo("Files beside the database, backups and cached replies (`howsure cache --clear`) are not touched.")

@@ -52,7 +52,7 @@ def command(folder: Path, yes: bool, listed: bool, forget: bool, as_json: bool) 
                 if as_json:
                     raise SystemExit(USER_MUST_ACT)
                 if not sits_at_terminal():
-                    raise NotTrusted(f"nobody is at a terminal: if you trust it, type `{found.command} --yes`")
+                    raise NotTrusted(f"there is no terminal to ask at: if you trust it, type `{found.command} --yes`")
                 if not confirm(f"{found.path} would do this."):
                     raise NotTrusted("not trusted: nothing has changed")
             register.remember(found)

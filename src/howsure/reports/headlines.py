@@ -85,7 +85,7 @@ def _given(score: Score) -> str:
 def _sentence(reason: str, single: dict[str, Score]) -> str:
     """A policy's reason; one that names a grader and two numbers as a sentence."""
     if reason == NOTHING_TO_DECIDE:
-        return "Nothing here decides: what was measured has no mark to reach."
+        return "Nothing to decide: no measured value has a pass mark."
     if reason.startswith(f"{NEEDS_A_JUDGE}: "):
         names = map(grader_name, reason.removeprefix(f"{NEEDS_A_JUDGE}: ").split(", "))
         return f"It needs a judge: {', '.join(names)} could not be decided without one."

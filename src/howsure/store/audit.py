@@ -209,7 +209,7 @@ def _beginning(first: tuple[int, str], checkpoints: list[str]) -> list[str]:
     sequence, previous = first
     if (sequence, previous) == (1, "") or f"{sequence - 1}:{previous}" in checkpoints:
         return []
-    return [f"the log begins with entry {sequence}, and no checkpoint says that those before it were taken out"]
+    return [f"the log begins with entry {sequence}, and there is no checkpoint for the entries before it"]
 
 
 def _without_head(head: AuditHead, first: int, last: AuditHead, checkpoints: list[str]) -> str:
@@ -218,5 +218,5 @@ def _without_head(head: AuditHead, first: int, last: AuditHead, checkpoints: lis
     if f"{head.sequence}:{head.hash}" in checkpoints:
         return ""
     if head.sequence < first:
-        return f"the exported head is entry {head.sequence}, which retention took out: export a newer one"
+        return f"the exported head is entry {head.sequence}, which retention removed: export a newer one"
     return f"entry {head.sequence}, the exported head, is missing"

@@ -35,8 +35,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """The end of a conversation. `steps`: who took part, if messages do not say; `artifacts`: saved files with
-    versions."""
+    """The end of a conversation. `steps`: who took part, if messages do not say; `artifacts`: versions of files."""
 
     state: dict[str, Any] | None = None
     spans: tuple[Span, ...] | None = None

@@ -156,7 +156,7 @@ class OidcProvider:
         """The identity that the provider confirms. `answer` is the query with which the browser came back."""
         metadata = await self._described()
         if not attempt.is_state(answer.get("state", "")):
-            raise SignInRefused("this answer is not to a question of this browser: begin again")
+            raise SignInRefused("this answer does not belong to a sign-in of this browser: begin again")
         promised = metadata.get("authorization_response_iss_parameter_supported") is True
         if answer.get("iss", self.settings.issuer if not promised else "") != self.settings.issuer:
             raise SignInRefused("this answer comes from another provider: begin again")
@@ -198,7 +198,7 @@ class OidcProvider:
             except (ValueError, TypeError) as error:
                 raise ProviderUnavailable(f"{self.settings.name} describes itself wrongly: {error}") from None
             if described["issuer"] != self.settings.issuer:
-                raise ProviderUnavailable(f"{self.settings.name} says that it is another one than the settings name")
+                raise ProviderUnavailable(f"{self.settings.name} names another issuer than the settings do")
             self._metadata = (now, dict(described))
         return self._metadata[1]
 
@@ -256,7 +256,7 @@ class OidcProvider:
             return {}
         claims = await self._fetch("GET", endpoint, headers={"Authorization": f"Bearer {access_token}"})
         if claims.get("sub") != subject:
-            raise SignInRefused(f"{self.settings.name} speaks of somebody else: begin again")
+            raise SignInRefused(f"{self.settings.name} describes another user: begin again")
         return claims
 
     async def _fetch(self, method: str, url: str, **options: Any) -> Json:

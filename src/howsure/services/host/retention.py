@@ -65,7 +65,7 @@ async def purging_daily(work: Workspace, store: Store, period: float = DAY_SECON
                 done = await purge(work, store, actor=SERVICE)
                 log.info("purged %s", done, extra={"purged": done})
             except InputError as error:
-                log.error("old things could not be taken out: %s", error)
+                log.error("old data could not be removed: %s", error)
             await asyncio.sleep(period)
 
     task = asyncio.create_task(every_day())

@@ -85,9 +85,7 @@ async def choose_candidates(store: Store, runs: Sequence[str], only: Sequence[st
         raise NotFound(f"there is no candidate {unknown[0]!r}; there are {', '.join(map(repr, names[:LISTED]))}")
     chosen = [side for side in made if not only or side.name in only]
     if len(chosen) < 2:
-        raise PlanRefused(
-            "one candidate alone has nobody to be compared with: name a second RUN, or several --candidate"
-        )
+        raise PlanRefused("one candidate alone cannot be compared: name a second RUN, or several --candidate")
     return chosen
 
 

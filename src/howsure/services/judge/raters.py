@@ -68,7 +68,7 @@ async def rate_raters(work: Workspace, labels: Path | None, run_name: str) -> Ra
     groups = tuple(each for each in made.values() if isinstance(each, RaterGroup))
     left_out = tuple(f"{grader}: {why}" for grader, why in made.items() if isinstance(why, str))
     if not groups:
-        raise PlanRefused(f"nothing to tell raters apart by: {'; '.join(left_out) or 'no grade has several raters'}")
+        raise PlanRefused(f"the raters cannot be compared: {'; '.join(left_out) or 'no grade has several raters'}")
     return RatersReport(groups=groups, left_out=left_out)
 
 

@@ -167,7 +167,7 @@ async def _contain(work: Coroutine[Any, Any, Any]) -> Any:
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as error:
-        raise TargetFailed(f"the agent wanted to end the program ({type(error).__name__} {error})") from error
+        raise TargetFailed(f"the agent tried to end the program ({type(error).__name__} {error})") from error
 
 
 def threaded() -> Any:

@@ -252,9 +252,7 @@ def answer(
     if not previews:
         return "No runs yet."
     if not matching:
-        return (
-            f"No run is like that: {', '.join(f'{word} {words.get(value) or value}' for word, value in chosen.active)}."
-        )
+        return f"No run matches: {', '.join(f'{word} {words.get(value) or value}' for word, value in chosen.active)}."
     states = [preview.state for preview in matching]
     live, broken = (sum(map(states.count, kind)) for kind in (LIVE, BROKEN))
     count = (
