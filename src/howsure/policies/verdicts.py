@@ -338,15 +338,12 @@ def legal(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decis
 
 def _with_failed_part(decision: Decision, profile: Profile | None) -> Decision:
     """If every criterion must be met, one that is not decides, whatever the others are."""
-    broken = {each.name for each in decision.grades if isinstance(each, Unscored) and each.part is None and _all(each)}
+    unscored = (each for each in decision.grades if isinstance(each, Unscored) and each.part is None)
+    broken = {each.name for each in unscored if each.name == WEIGHTED and each.pass_mark == 1}
     failed = decide([each for each in decision.grades if each.part and each.name in broken], profile)
     if decision.verdict is not Verdict.ERRORED or failed.verdict is not Verdict.FAILED:
         return decision
     return Decision(verdict=failed.verdict, reasons=(*failed.reasons, *decision.reasons), grades=decision.grades)
-
-
-def _all(grade: Grade) -> bool:
-    return grade.name == WEIGHTED and grade.pass_mark == 1
 
 
 def apply_normalization(grades: Iterable[Grade], profile: Profile | None) -> Iterable[Grade]:

@@ -33,13 +33,6 @@ class ItemModel(Struct, frozen=True, kw_only=True):
     intercepts: Floats
 
     @property
-    def difficulties(self) -> Floats:
-        """The ability at which a case is passed half the time; without a number where the slope is none."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found: Floats = -self.intercepts / self.slopes
-        return found
-
-    @property
     def chances(self) -> Floats:
         """The probability of a pass, by case and node."""
         found: Floats = expit(self.slopes[:, None] * NODES + self.intercepts[:, None])
