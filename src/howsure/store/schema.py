@@ -209,8 +209,8 @@ results = Table(
     Index(None, "run_id", "flags", sqlite_where=text("flags IS NOT NULL"), postgresql_where=text("flags IS NOT NULL")),
 )
 
-# A score's place in its result is its key. `scope` is null for the grade of a whole case, and the part's scope ('' where
-# it has none) for a part, so that the second index alone answers a summary, in the order in which it is grouped.
+# A score's place in its result is its key. `scope` is null for the grade of a whole case, and the part's scope (''
+# where it has none) for a part, so that the second index alone answers a summary, in the order in which it is grouped.
 scores = Table(
     "scores",
     metadata,
