@@ -92,7 +92,7 @@ class ComparedDifference(Struct, frozen=True, kw_only=True):
     text: str | None
 
 
-class ComparedCase(Struct, frozen=True, kw_only=True):
+class ComparedCase(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A case that passed on one side only."""
 
     case_id: str
