@@ -73,7 +73,7 @@ def test_what_is_not_marked_as_added_is_what_the_first_document_has() -> None:
     assert told - set(PUBLISHED_FIELDS.values()) == set()
     told_names = frozenset[str]().union(*told, ("score", "total", "passed", "comment", "message"))
     assert frozenset[str]().union(*PUBLISHED_FIELDS.values()) == told_names
-    assert "| `sentence` | text | always | *added*: What it means, in words |" in PAGE
+    assert "| `sentence` | text | always | *added*: The result in words |" in PAGE
     assert "| `run_id` | text | always |  |" in PAGE
     assert "| `GET /stats` | *added*: " in PAGE
 

@@ -312,8 +312,8 @@ def test_a_token_that_is_not_as_it_should_be_signs_nobody_in(person: Person, lie
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ({"state": "0" * 64}, "not to a question of this browser"),
-        ({"state": None}, "not to a question of this browser"),
+        ({"state": "0" * 64}, "does not belong to a sign-in of this browser"),
+        ({"state": None}, "does not belong to a sign-in of this browser"),
         ({"iss": "https://evil.example"}, "comes from another provider"),
         ({"code": None, "error": "access_denied"}, "did not sign you in: access_denied"),
         ({"code": None}, "did not sign you in"),

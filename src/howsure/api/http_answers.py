@@ -1,5 +1,4 @@
-"""What HTTP expects of every answer of the API: HEAD, a path with a slash behind it, an ETag for what is read and a 304
-for whoever has it already, and gzip for whoever takes it."""
+"""What HTTP expects of every answer of the API: HEAD, paths with a trailing slash, ETags and 304 answers, and gzip."""
 
 from __future__ import annotations
 

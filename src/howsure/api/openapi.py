@@ -94,8 +94,8 @@ ACTIONS = ("restore", "undelete")
 
 
 def unanswered_statuses(method: str, path: str, has_caller: bool) -> tuple[str, ...]:
-    """Errors of every operation that this one does not have: a GET has no body of a wrong type; and what anybody may
-    ask looks at neither key nor query."""
+    """The common errors that this operation cannot have: a GET has no body of a wrong type, and a public operation
+    checks neither key nor query."""
     if has_caller:
         return ("415",) if method == "get" else ()
     rest = ("401", "403", "408", "415", "422", "429", "500")

@@ -1,5 +1,5 @@
-"""What the document that this API began with has, and what fields mean whose names do not say it. The reference marks
-everything else as added; a client written to that document needs none of it."""
+"""The fields of the document that this API began with, and descriptions for fields whose names say too little. The
+reference marks all other fields as added; a client written to that document needs none of them."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ MEANINGS = {
     "agent_id": "The agent that it is about",
     "author": "Who wrote this version",
     "candidate": "What was tried, where a run has several candidates",
-    "completed": "Those that have a result, whatever it is",
+    "completed": "Those that have a result, passed or not",
     "component_scope_filter": "Only rules of this `component_scope` were used",
     "component_ids_filter": "Only rules of these components were used",
     "damaged": "Results that cannot be read",
     "deleted": "Whether it was deleted; `…/undelete` brings it back",
-    "errored": "Those that the agent, the judge or a tool broke on: neither passed nor failed",
+    "errored": "Those that ended in an error of the agent, the judge or a tool: neither passed nor failed",
     "latest_version": "The number of the newest version",
     "note": "Why this version was made",
     "pass_rate": "Of those that passed or failed",
     "pass_rate_if_decided": "The rate if everything that errored had failed, or passed",
-    "pass_rate_interval": "Where the true rate may lie: its 95 % interval",
+    "pass_rate_interval": "The 95 % interval of the rate",
     "pending": "Those that have no result yet",
     "sha256": "Of the content",
     "skipped": "Those that had nothing to check",
@@ -80,7 +80,7 @@ MEANINGS = {
     "ResultShape.criteria_passed": "Whether all hold, or as many as the profile asks; null: none, or not decided",
     "ResultShape.langsmith_run_id": "The run there that the answer is from",
     "ResultShape.passed": "Null where it was not decided: `verdict` says why",
-    "ResultShape.repeat": "Which try of the case it is",
+    "ResultShape.repeat": "The number of this try of the case",
     "ResultShape.rubric_passed": "Whether no rule of high severity is broken; null: no rubric, or not decided",
     "RootCauseReportShape.note": "Why no model was asked",
     "RuleShape.component_scope": "The kind of component that the rule is about; null: none in particular",

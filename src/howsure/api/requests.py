@@ -212,7 +212,7 @@ def _listed(error: ValidationError, name: str, start: int | None) -> list[Proble
 @asynccontextmanager
 async def received_body(request: Request) -> AsyncIterator[None]:
     """Wait for the body: an upload is then a file at `request.state.upload`, any other body is in memory. It is read
-    here, because the framework takes whatever goes wrong while a body comes for one that cannot be parsed."""
+    here, because the framework reports every fault during receiving as a body that cannot be parsed."""
     if request.scope["path"] not in UPLOADS:
         await request.body()
         yield

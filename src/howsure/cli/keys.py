@@ -26,7 +26,7 @@ def command() -> None:
 
 
 def _opening(function: Callable[..., None]) -> Callable[..., None]:
-    """The options that say what a key or a password opens, and for how long."""
+    """The options that say what a key or a password gives access to, and for how long."""
     options: list[Decorator] = [
         click.option(
             "--role",

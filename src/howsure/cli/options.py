@@ -126,7 +126,7 @@ def read_map(texts: Iterable[str], option: str) -> dict[str, str]:
 
 def map_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Which column of a plain table is what."""
-    text = "Of a plain table: this column is the input, expected, response, id … (repeatable; `expected=`: none is)."
+    text = "For a plain table: this column is the input, expected, response, id … (repeatable; `expected=`: no column)."
     return parsed_option(read_map, "--map", "map", multiple=True, metavar="ROLE=COLUMN", help=text)(command)
 
 

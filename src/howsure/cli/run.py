@@ -48,7 +48,7 @@ from howsure.services.workspace import Workspace
     read_match,
     "--match",
     metavar="exact|includes|regex|numeric",
-    help="Of a plain table: compare answers with the expected ones by this program, not by a judge.",
+    help="For a plain table: compare answers with the expected ones by this program, not by a judge.",
 )
 @parsed_option(
     read_target,
@@ -145,7 +145,7 @@ from howsure.services.workspace import Workspace
     "--anchors",
     default="",
     metavar="RUN",
-    help="Judge the answers of this stored run again afterwards: has the judge changed? Costs that again.",
+    help="Afterwards judge the answers of this stored run again, to see if the judge has changed. Costs that again.",
 )
 @judge_options
 @output_options

@@ -97,8 +97,8 @@ def detect(
     path: Path, dialects: Iterable[R], importers: Iterable[Importer] = (), results: Iterable[_Recogniser] = ()
 ) -> R:
     """The one dialect that recognises the file. What one of `importers` or a reader of other tools' `results` reads is
-    refused with the command to type. A dialect that says `fallback` is asked when nobody else knows the file, but
-    before a `general` importer. Dialects of other tools are loaded, and asked, where none of those at hand knows it."""
+    refused with the command to type. A dialect with `fallback` is asked if no other one knows the file, but before a
+    `general` importer. Dialects of other tools are loaded, and asked, only if none of the loaded ones knows it."""
     head = _head(path)
     if _is_blank(head):
         raise DatasetInvalid(str(path), [empty_file(path)])
@@ -145,7 +145,7 @@ def is_of_others(path: Path, dialects: Iterable[R]) -> bool:
 
 
 def looks_like(path: Path, head: bytes) -> str:
-    """What an unknown file seems to be, and what it would need to be read."""
+    """What an unknown file seems to be, and how it could be made readable."""
     for start, what in _CONTAINERS.items():
         if head.startswith(start):
             return what

@@ -27,7 +27,7 @@ LONGEST_CELL = 2**31 - 1
 
 
 class TableLayout(Struct, frozen=True):
-    """How strangers write a table: what separates its columns, and how many lines stand above their names. Spaces
+    """The layout of a foreign table: the separator of its columns, and the number of lines above their names. Spaces
     around names do not count, and empty cells may follow."""
 
     separator: str = ","
@@ -37,8 +37,8 @@ class TableLayout(Struct, frozen=True):
 def read_table(
     stream: Iterable[bytes], file: str, required: Iterable[str] = (), layout: TableLayout | None = None
 ) -> Iterator[tuple[int, dict[str, str] | Problem]]:
-    """Every record by column name, as the first line gives them. A missing column is one problem, on line 1. With a
-    `layout` the table is a stranger's; a column without a name is called by its place."""
+    """Every record by column name, as the first line gives them. A missing column is one problem, on line 1. `layout`
+    is that of a foreign table; a column without a name is named by its number."""
     csv.field_size_limit(LONGEST_CELL)
     separator, above = (layout.separator, layout.above) if layout else (",", 0)
     reader = csv.reader(decoded_lines(stream), delimiter=separator, strict=True)

@@ -1,5 +1,5 @@
-"""The dialect `plain`: CSV, TSV, JSONL, JSON and Parquet with the columns that people use (docs/dialects/plain.md).
-It is the last to be asked: a file that any other dialect knows is never read as a plain table."""
+"""The dialect `plain`: CSV, TSV, JSONL, JSON and Parquet with the columns that people use (docs/dialects/plain.md). It
+is asked last: a file that any other dialect recognises is never read as a plain table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Which column of a plain table is what: the names that people give to the input, the expected answer, the answer that
-was given and so on. `--map input=question` wins over names; two columns that would do are a problem, never a guess."""
+was given and so on. `--map input=question` wins over names; two candidate columns are a problem, never a guess."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def plain_name(column: str) -> str:
 
 
 def role_of(column: str) -> tuple[str, bool]:
-    """What a column is by its name ("": anything else), and whether the name says so for sure."""
+    """The role of a column by its name ("": none), and whether the name is unambiguous."""
     name = plain_name(column)
     for family, role in _FAMILIES.items():
         if name.startswith(family):

@@ -210,7 +210,7 @@ def _correct_choice(raw: Any, answers: tuple[str, ...]) -> Expectation:
     choices = tuple(_choices(raw))
     if not choices or len({each.id for each in choices}) < len(choices):
         hint = "a list of texts, or an object of ids and texts"
-        raise CellFault("choices", "bad-choices", "these are no choices", hint)
+        raise CellFault("choices", "bad-choices", "not a list of choices", hint)
     ids = {key: each.id for each in choices for key in (words(each.text), each.id.casefold())}
     listed = answers[0].split(",") if len(answers) == 1 and words(answers[0]) not in ids else answers
     named = [ids.get(each.strip().casefold()) or ids.get(words(each)) for each in listed]

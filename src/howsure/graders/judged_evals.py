@@ -88,7 +88,7 @@ def golden_judged() -> tuple[GoldenJudgedGrader, ...]:
 
 
 def lacks_turns(name: str, case: Case, transcript: Transcript) -> bool:
-    """Whether an eval of this name needs several messages of the user, and there is one."""
+    """Whether the eval needs several user messages, and there is only one."""
     sent = sum(message.role is Role.USER for message in transcript.messages)
     return name.startswith(MULTI_TURN) and max(sent, len(user_turns(case.input))) < 2
 

@@ -1,6 +1,6 @@
-"""What people read in place of what programs say. Why a case has its verdict, in sentences: "The answer misses the
+"""Sentences for people in place of the wording of programs. Why a case has its verdict: "The answer misses the
 deadline: the judge gave 0.20, 0.70 is needed"; the names of graders in words; and advice without options of the command
-line. Texts of agents, users and judges never come this way."""
+line. Texts of agents, users and judges are never rewritten."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 @lru_cache(maxsize=4096)
 def grader_name(name: str) -> str:
     """A grader in words: `tool_usage_accuracy_judged` is "tool usage accuracy, judged", and `TaskAdherenceExplain`
-    "task adherence". A name that people wrote with spaces stays. Kinds of failures are named in the same way."""
+    "task adherence". A name with spaces stays as it is. Kinds of failures are named in the same way."""
     words = name.removesuffix("Explain") or name
     if name in NAMES or not re.fullmatch(r"[\w@^,:%+-]+", name):
         return NAMES.get(name, name)
@@ -43,7 +43,7 @@ def grader_name(name: str) -> str:
 
 
 def sentences(result: Result) -> tuple[str, ...]:
-    """Why the result has its verdict. What no sentence is known for is said as the policy put it."""
+    """Why the result has its verdict. A reason without a sentence of its own stays in the words of the policy."""
     deciding, found = deciding_grades(result), list[str]()
     imported = bool(result.reasons) and result.reasons[0].startswith(AS_IMPORTED)
     if result.verdict is Verdict.FAILED:
@@ -109,7 +109,7 @@ def _sentence(reason: str, single: dict[str, Score], imported: bool) -> str:
     if said := TOOL_SAYS.fullmatch(reason):
         return f"{said['tool']} says that it {said['verdict']}."
     if reason == NOTHING_TO_DECIDE:
-        return "Nothing here decides: what was measured has no mark to reach."
+        return "Nothing to decide: no measured value has a pass mark."
     if reason.startswith(f"{NEEDS_A_JUDGE}: "):
         names = map(grader_name, reason.removeprefix(f"{NEEDS_A_JUDGE}: ").split(", "))
         return f"It needs a judge: {', '.join(names)} could not be decided without one."
@@ -167,7 +167,7 @@ ADVICE = (
     (r"; --no-cache does without", "", ""),
     (r"`howsure retry`", "retry the run", "`POST /runs/{run_id}/retry`"),
 )
-"""What the command line advises; what a page says in its place; what the API says."""
+"""The advice of the command line; that of the pages; that of the API."""
 ON_PAGES = {
     "target": "how the agent is reached",
     "responses": "a file of answers",
@@ -193,19 +193,19 @@ FIELDS = {
     **{name: f"`{name}`" for name in ("target", "repeat", "limit", "budget", "dialect", "map", "match", "engine")},
     **{name: f"`{name.replace('-', '_')}`" for name in ("simulator", "profile", "until-sure", "component-scope")},
 }
-"""What an option that no advice above has is called on a page, and in the API; any other by its own name."""
+"""The names of options on pages and in the API, for advice that is not listed above; others keep their own name."""
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 COMMAND = re.compile(r"(`howsure [^`]*`)")
 
 
 def page_words(text: str) -> str:
-    """The sentence of a service as pages and reports say it, without options: advice says what to choose on a page. A
-    whole command that can be copied (in backquotes) stays."""
+    """The sentence of a service in the words of pages and reports, without options: advice names what to choose on a
+    page. A whole command to copy (in backquotes) stays."""
     return _without_options(text, [(pattern, words) for pattern, words, _ in ADVICE], ON_PAGES)
 
 
 def field_words(text: str) -> str:
-    """The same as the API says it: what to send in which field."""
+    """The same in the words of the API: what to send in which field."""
     return _without_options(text, [(pattern, words) for pattern, _, words in ADVICE], FIELDS)
 
 
@@ -220,7 +220,7 @@ def _without_options(text: str, advice: Iterable[tuple[str, str]], names: Mappin
 
 
 def note_words(text: str, graders: Collection[str] = ()) -> str:
-    """The same for what is said of a run or a case, where a name in backquotes is that of a grader; `graders` are known
-    without."""
+    """The same for notes of a run or a case, where a name in backquotes is a grader's; names in `graders` are
+    recognised without them."""
     known = re.sub(r"`(\w+)`", lambda found: grader_name(found[1]), page_words(text))
     return re.sub(r"\w+", lambda found: grader_name(found[0]) if found[0] in graders else found[0], known)

@@ -19,7 +19,7 @@ ON_A_MACHINE = re.compile(
 )
 """An absolute path of somebody's machine, as some tools name their cases."""
 LONG_LINE = 100
-"""Of a text that is cut, so many times as much is looked at."""
+"""A text is examined up to this many times the length that it is cut to."""
 
 
 def make_inert(text: str) -> str:

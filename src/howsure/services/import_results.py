@@ -1,6 +1,6 @@
 """`howsure import`: the results of another tool become a Run, a sample at a time and in bounded memory. The same file
 is always the same run. A record that cannot be read is an errored result; a file that is broken as a whole stores
-nothing. The same is done in a database of the moment where a command is given such a file in place of a run."""
+nothing. A command that is given such a file in place of a run imports it into a temporary database."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from howsure.version import __version__
 IMPORTS = UUID("5a0c9d1e-3f0b-5c1d-9a55-6b1f1f6d2c11")
 """The namespace of the ids of imported runs."""
 FULL_TEXT = 1 << 22
-"""Characters of conversations that are held before they are stored."""
+"""How many characters of conversations are buffered before they are stored."""
 SHOWN_NAMES = 8
 VERDICTS_AS_IMPORTED = "Verdicts are as imported: those of the tool, or by its scores. Nothing was graded again."
 
 
 class ImportRequest(Struct, frozen=True, kw_only=True):
-    """How results are imported. `kind` names the reader where it is not to be recognised; `marks` are pass marks of
-    scores for cases on which the tool has no verdict; `strict` refuses a file with a record that cannot be read."""
+    """How results are imported. `kind` names the reader ("": recognise it); `marks` are pass marks of scores for cases
+    without a verdict of the tool; `strict` refuses a file with a record that cannot be read."""
 
     kind: str = ""
     name: str = ""
@@ -62,7 +62,7 @@ class ImportRequest(Struct, frozen=True, kw_only=True):
 
 
 class ResultsFile(Struct, frozen=True):
-    """The files of one run of another tool, the first as it was named, and who reads them."""
+    """The files of one run of another tool, the first under the name that the user gave, and their reader."""
 
     path: Path
     reader: ResultsReader
@@ -70,14 +70,14 @@ class ResultsFile(Struct, frozen=True):
 
 
 class ImportedRun(Struct, frozen=True):
-    """A run that was imported, now or before."""
+    """An imported run, and whether it was imported before."""
 
     summary: Summary
     was_there: bool
 
 
 def recognise(path: Path, kit: Kit, kind: str = "") -> ResultsReader | None:
-    """The reader of a results file; None where nobody knows it."""
+    """The reader of a results file; None if no reader recognises it."""
     if kind:
         return kit.results_readers[kind]
     head = read_head(path)
@@ -85,7 +85,7 @@ def recognise(path: Path, kit: Kit, kind: str = "") -> ResultsReader | None:
 
 
 def find_results(paths: Sequence[str], kit: Kit, kind: str = "") -> list[ResultsFile]:
-    """The runs in these files; a file that another one brings along is not a run of its own."""
+    """The runs in these files; the companion file of another one is not a run of its own."""
     found: list[ResultsFile] = []
     taken: set[Path] = set()
     for path in map(Path, paths):
@@ -101,7 +101,7 @@ def find_results(paths: Sequence[str], kit: Kit, kind: str = "") -> list[Results
 
 
 def _what_it_is(path: Path, kit: Kit) -> str:
-    """Why a file cannot be imported: what it looks like, and the nearest command."""
+    """Why a file cannot be imported: what it seems to be, and the command for it."""
     head, word = read_head(path), quote(str(path))
     if not head.strip():
         return "there is nothing in this file"
@@ -126,7 +126,7 @@ async def import_results(work: Workspace, paths: Sequence[str], request: ImportR
 
 
 async def import_file(store: Store, found: ResultsFile, request: ImportRequest | None = None) -> ImportedRun:
-    """Store one run, unless it is there already."""
+    """Store one run, unless it was imported before."""
     request = request or ImportRequest()
     pins = [
         DatasetPin(path=stored_path(path), sha256=await asyncio.to_thread(digest, path), size=path.stat().st_size)
@@ -165,7 +165,7 @@ async def import_file(store: Store, found: ResultsFile, request: ImportRequest |
 
 
 class ImportTally:
-    """What is counted while results are read: verdicts, and the values of every score by case, to be held against the
+    """The counts while results are read: verdicts, and the values of every score by case, to be compared with the
     tool's own numbers."""
 
     def __init__(self) -> None:
@@ -192,7 +192,7 @@ class ImportTally:
                     self._unmarked[grade.name] += 1
 
     def pins(self, begun: Pins) -> Pins:
-        """What the run says of itself once all of it was read."""
+        """The pins of the run after all of it was read."""
         tool = self.tool
         tool = replace(tool, aggregates=tuple(replace(each, ours=self._ours(each)) for each in tool.aggregates))
         target = ", ".join(dict.fromkeys(tool.models.values())) or tool.tool
@@ -207,7 +207,8 @@ class ImportTally:
         )
 
     def _ours(self, aggregate: ToolAggregate) -> float | None:
-        """The same number over the samples that were read. The standard error of a single one is 0, as tools say it."""
+        """The same number over the samples that were read. The standard error of a single sample is 0, as in other
+        tools."""
         if aggregate.statistic in (Statistic.PASSED, Statistic.FAILED, Statistic.ERRORED):
             return float(self._verdicts[Verdict(aggregate.statistic.value)])
         values = self.values.get(aggregate.score, {}).items()
@@ -303,7 +304,7 @@ class ResultsConversion:
         )
 
     def _decided(self, sample: SampleResult, position: int) -> Result:
-        """The verdict of the tool; where it has none, that of its scores by their marks."""
+        """The verdict of the tool; without one, the verdict of its scores by their marks."""
         tool, failures = self._reader.name, tuple[Failure, ...]()
         decision = decide(sample.grades, self._profile)
         verdict, reasons = decision.verdict, (AS_IMPORTED, *decision.reasons)
@@ -335,8 +336,8 @@ class ResultsConversion:
 
 @asynccontextmanager
 async def with_results_files(work: Workspace, names: Sequence[str]) -> AsyncIterator[tuple[Workspace, dict[str, str]]]:
-    """A workspace in which results files may stand among the names of runs, and what each name is called there. Where
-    one is a file of results, all of them are copied to a database of the moment, and nothing is stored here."""
+    """A workspace in which the names of runs may be results files, and the name of each run there. If one is a results
+    file, all runs are copied to a temporary database, and nothing is stored in this one."""
     there = [name for name in names if name and Path(name).exists()]
     files = {name: reader for name in there if (reader := recognise(Path(name), work.kit)) is not None}
     if not files:
@@ -357,7 +358,7 @@ async def with_results_files(work: Workspace, names: Sequence[str]) -> AsyncIter
 
 
 async def _copy_run(work: Workspace, there: Store, name: str) -> str:
-    """Copy a stored run, to be looked at beside files."""
+    """Copy a stored run, to be compared with runs of files."""
     async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
         await there.create_run(run)

@@ -19,10 +19,10 @@ SEED = 20_240_229
 DRAWS = 4000
 BAND_DRAWS = 1000
 FEWEST = 10
-"""With fewer cases nothing is said."""
+"""With fewer cases there is no interval."""
 TAILS = ((30, 0.4), (100, 0.7))
-"""With fewer cases than these, each tail is cut to this part: a few counts can be had in few ways only, and the
-interval would hold the true kappa 88 to 93 times of 100."""
+"""With fewer cases than the first number, each tail is cut to the second: counts of few cases are coarse, and the
+interval would hold the true kappa only 88 to 93 times of 100."""
 MANY = 30
 """From this many cases on, whole cases are drawn where a case has several verdicts. With fewer, each case counts as one
 verdict: that is never too sure."""

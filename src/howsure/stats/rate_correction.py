@@ -26,11 +26,10 @@ Whole = NDArray[np.int64]
 FEWEST_LABELS = 20
 """With fewer labels there is no correction."""
 MORE_LABELS = 20
-"""`RateCorrection.with_more` says how wide the interval would be with so many labels more."""
+"""How many more labels `RateCorrection.with_more` assumes."""
 FOLDS = 5
 PSEUDO = 0.5
-"""How many made-up labels each of the four outcomes gets: thirty labels without an error do not prove a perfect
-judge."""
+"""Pseudo-labels added to each of the four outcomes: thirty labels without an error do not prove a perfect judge."""
 UNIT: Interval = (0.0, 1.0)
 NOTHING = 1e-12
 
@@ -142,8 +141,8 @@ def _sum_by_case(values: Floats, cases: Whole, count: int) -> Floats:
 
 
 def _slopes(people: Floats, judge: Floats, weights: Floats, cases: Whole, folds: int) -> Floats:
-    """How much the judge counts for each label: by the other labels (cross-fitted), so that no label decides about
-    itself. With one fold, by all labels."""
+    """The weight of the judge for each label, fitted on the other labels (cross-fitting). With one fold, on all
+    labels."""
     names, numbers = np.unique(cases, return_inverse=True)
     fold = np.random.default_rng(0).permutation(len(names))[numbers] % max(1, min(folds, len(names)))
     slopes = np.zeros(len(people))

@@ -111,9 +111,9 @@ class DocumentStore(StorePart):
         return await self.get(kind, key, number, within=within, deleted=True)
 
     async def _owner(self, kind: DocumentKind, key: str, within: AccessScope) -> AccessScope:
-        """The scope of the one organisation that has this document. Organisations may use the same id: whoever sees
-        several of them has to say which one is meant, or one could pass its own document for another's. What belongs
-        to no organisation is such a caller's own, and comes first."""
+        """The scope of the one organisation that has this document. Organisations may use the same id: a caller who
+        sees several of them must say which one is meant, or one organisation could pass off its document as another's.
+        A document without an organisation is such a caller's own, and comes first."""
         if within.organization_id is not None:
             return within
         found = await self._database.read(fetch_rows, _one(kind, key, within))

@@ -57,8 +57,8 @@ class RunQueue(StorePart):
     async def claim(
         self, owner: str, *, per_agent: int, overall: int, per_organization: OrganizationLimit = lambda _: inf
     ) -> Job | None:
-        """Take the run that has waited longest and whose agent and organisation are not busy enough already; None when
-        there is none. Runs without an agent or an organisation are limited by the other numbers alone."""
+        """Take the run that has waited longest and whose agent and organisation are below their limits; None if there
+        is none. Runs without an agent or an organisation are limited by the other numbers alone."""
         return await self._database.write(_claim, owner, (per_agent, overall, per_organization), self._clock())
 
     async def reclaim(self, process: str, working: Collection[str] = (), most: int = MAX_TRIES) -> list[str]:

@@ -33,7 +33,7 @@ CUT_LEVELS = ((20_000, 0), (4_000, 60), (1_000, 30), (300, 10), (120, 4))
 MAX_BYTES = 90_000
 """The size of messages and grades on a page, without markup."""
 RENDERED_BYTES = 40_000
-"""The size of the markup that one writer brings to a page; what comes after is shown as it was written."""
+"""The most markup that one writer renders on a page; further texts are shown as they were written."""
 
 
 class MarkedText(Struct, frozen=True):
@@ -72,7 +72,7 @@ class QuoteNumbers:
             pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
             if words and any(pattern.search(each) for each in self._texts):
                 self._patterns[number] = pattern
-                # In rendered text, where signs of Markdown are gone.
+                # In rendered text, without the signs of Markdown.
                 unnumbered = LIST_NUMBER.sub(" ", text[:MAX_QUOTE].strip(QUOTE_MARKS))
                 plain = [part for part in re.split(MARKDOWN_SIGNS, unnumbered) if part]
                 self._loose[number] = re.compile(f"{MARKDOWN_SIGNS}*".join(map(re.escape, plain)), re.IGNORECASE)

@@ -138,7 +138,7 @@ class Result(WireShape, frozen=True, kw_only=True):
     labels: dict[str, str] = {}
     failure_attribution: Annotated[
         FailureAttribution | None,
-        Meta(description="As far as the result says itself; triage looks at the whole run. Null: it did not fail"),
+        Meta(description="Judged by this result alone; triage looks at the whole run. Null: it did not fail"),
     ] = None
 
 

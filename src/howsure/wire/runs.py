@@ -77,7 +77,8 @@ class ModelSpending(Struct, frozen=True, kw_only=True):
 
 
 class UsedDocument(Struct, frozen=True, kw_only=True):
-    """One thing that a run was made of, as it was then. What has no versions has an id made from its content."""
+    """A document that a run used, in the version that it used. A document without versions has an id made from its
+    content."""
 
     id: str
     version: int | None
@@ -146,7 +147,7 @@ class Run(WireShape, frozen=True, kw_only=True):
     created_at: datetime
     name: str = ""
     state: RunStateName = ""
-    sentence: Annotated[str, Meta(description="What it means, in words")] = ""
+    sentence: Annotated[str, Meta(description="The result in words")] = ""
     errored: int = 0
     skipped: int = 0
     damaged: Annotated[int, Meta(description="Results that cannot be read: `howsure db check` names them")] = 0
@@ -168,7 +169,7 @@ class Run(WireShape, frozen=True, kw_only=True):
         dict[str, int], Meta(description="Simulated conversations that did not pass, by who is answerable")
     ] = {}
     judge: str | None = None
-    gates: Annotated[list[Json], documented_as(list[GateDecision], "What came of each gate")] = []
+    gates: Annotated[list[Json], documented_as(list[GateDecision], "The ruling on each gate")] = []
     spent: ModelSpending | None = None
     profile: str | None = None
     repeat: int = 1
@@ -180,14 +181,12 @@ class Run(WireShape, frozen=True, kw_only=True):
     normalization: str | None = None
     marks: Annotated[dict[str, float], Meta(description="Of the profile, besides the built-in ones")] = {}
     settings: Annotated[Json, Meta(description="Settings that shaped the run and were changed")] = {}
-    until_sure: Annotated[str | None, Meta(description="The gate that it was to be sure of: the first of `gates`")] = (
-        None
-    )
-    order_seed: Annotated[int | None, Meta(description="Of the random order of its cases; null: that of the files")] = (
-        None
-    )
-    stopped_early: Annotated[bool, Meta(description="It was sure before all cases were asked")] = False
-    notes: Annotated[list[str], Meta(description="What a reader must know besides the numbers")] = []
+    until_sure: Annotated[str | None, Meta(description="The gate of `until_sure`: the first of `gates`")] = None
+    order_seed: Annotated[
+        int | None, Meta(description="The seed of the random order of its cases; null: the order of the files")
+    ] = None
+    stopped_early: Annotated[bool, Meta(description="Whether it was sure before all cases were asked")] = False
+    notes: Annotated[list[str], Meta(description="Sentences that a reader must know besides the numbers")] = []
     flags: Annotated[dict[str, int], Meta(description="Results with a flag, by its kind")] = {}
     breakdown: Annotated[list[SliceTotals], Meta(description="By the values of labels; when the run has ended")] = []
     datasets: list[DatasetPin] = []
@@ -270,5 +269,5 @@ class Stats(WireShape, frozen=True, kw_only=True):
     """Counts over the newest runs."""
 
     group_by: Annotated[str, Meta(extra_json_schema={"enum": ["rule", "failure_attribution"]})]
-    runs: Annotated[int, Meta(description="How many were counted")]
+    runs: Annotated[int, Meta(description="The number of runs counted")]
     groups: list[StatsGroup]

@@ -1,4 +1,4 @@
-"""What the service offers to whoever asks: so that a program need not be told what it may send."""
+"""What the service offers to the caller, so that a program can find out what it may send."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class VersionRoutes(Struct, frozen=True):
-    """How the versions of one kind of document are shown, compared and restored. What is here is for documents that are
+    """How the versions of one kind of document are shown, compared and restored. This class is for documents that are
     JSON."""
 
     kind: DocumentKind

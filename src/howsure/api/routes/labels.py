@@ -83,7 +83,7 @@ async def next_labels(
     number: Annotated[int, Query(ge=1, le=1000, description="How many answers")] = 20,
     by: Annotated[
         Literal["random", "verdict", "doubt"],
-        Query(description="What makes an answer likelier: nothing, a rare verdict, a grade near its pass mark"),
+        Query(description="What makes an answer more likely: nothing, a rare verdict, a grade near its pass mark"),
     ] = "verdict",
 ) -> Response:
     """What to label next: answers that are drawn at random and have no label yet."""

@@ -327,7 +327,7 @@ async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGive
 stream_router = APIRouter(tags=["runs"], route_class=StrictRoute)
 LOOK_SECONDS = 0.5
 KEY_CHECK_LOOKS = 4
-"""After how many looks the key of the listener is checked again: it may have been revoked."""
+"""After how many polls the listener's key is checked again: it may have been revoked."""
 SILENCE_SECONDS = 15.0
 LIVE = ("pending", "running")
 EVENT = {
@@ -368,7 +368,7 @@ async def events(request: Request, run_id: RunId, caller: Reader) -> Response:
 
 
 def _event_id(name: str, content: Json) -> str:
-    """What the event says, in short: whoever has heard it is not told again."""
+    """A digest of the event: a listener that has it does not get the event again."""
     return f"{name}-{sha256(msgspec.json.encode(content)).hexdigest()[:16]}"
 
 

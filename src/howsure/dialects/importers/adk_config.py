@@ -1,5 +1,5 @@
-"""What `adk eval` is told beside an eval set: the criteria of a `test_config.json`, rubrics and personas, in the shapes
-that cases keep them in (model/adk_criteria.py), and what cases have no place for."""
+"""The settings of `adk eval` beside an eval set: the criteria of a `test_config.json`, rubrics and personas, in the
+shapes that cases keep them in (model/adk_criteria.py), and what cases have no place for."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ Row = dict[str, Any]
 
 
 class TagValue(Struct, frozen=True):
-    """What stands behind a YAML tag that only the other tool knows, such as `!function`."""
+    """The value of a YAML tag that only the other tool knows, such as `!function`."""
 
     tag: str
     text: str

@@ -89,7 +89,7 @@ class PromptfooDialect(ToolDialect):
                     yield spot, msgspec.structs.replace(case, id=ids.of(_canonical(values)))
 
     def candidates(self, path: Path) -> FileCandidates:
-        """Who answers, by the configuration, and the code with which answers are checked."""
+        """The candidates of the configuration, and the code that checks answers."""
         folder = ToolFolder(path)
         try:
             config = _read_config(folder)

@@ -50,7 +50,7 @@ class InspectLogReader:
         with ResultsArchive(path) as archive:
             if HEADER not in archive.members:
                 begun = START in archive.members
-                message = "it has no header.json: " + ("the eval has not ended" if begun else "this is no Inspect log")
+                message = "it has no header.json: " + ("the eval has not ended" if begun else "not an Inspect log")
                 code, hint = ("unfinished-log", UNFINISHED) if begun else ("unknown-archive", "")
                 raise container_fault(path, code, message, hint=hint)
             header = archive.json(HEADER)

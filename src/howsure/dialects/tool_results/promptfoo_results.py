@@ -85,7 +85,7 @@ class PromptfooResultsReader:
             with json_document(path, "results", "results") as stream:
                 yield from _read_eval(stream.rest, stream.rows(), notes)
             if not stream.found:
-                message = "there is no list `results.results`: this is no result of promptfoo"
+                message = "there is no list `results.results`: this is not a result of promptfoo"
                 hint = "write one with `promptfoo eval -o output.json`"
                 raise container_fault(path, "missing-field", message, hint=hint)
             return
@@ -130,7 +130,7 @@ def _load_yaml(path: Path) -> Json:
         message = f"not valid YAML: {getattr(error, 'problem', None) or error}"
         raise container_fault(path, "yaml-syntax", message, line=place.line + 1 if place else None) from error
     if not isinstance(document, dict) or not isinstance(document.get("results"), dict):
-        raise container_fault(path, "missing-field", "there is no object `results`: this is no result of promptfoo")
+        raise container_fault(path, "missing-field", "there is no object `results`: this is not a result of promptfoo")
     return document
 
 

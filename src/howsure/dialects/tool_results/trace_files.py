@@ -1,5 +1,5 @@
 """Files of traces and coding sessions that hold no results and that nothing here reads yet: what each of them is, and
-what would be read instead. They are recognised so that a user learns more than that they are unknown."""
+what would be read instead. They are recognised only to tell the user what they are."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The page put together: templates for what a person reads first, then the index of the cases, the program, and the
-cases themselves, worst first, until the file is as large as it may be. The page says what was left out. Results are
+"""The page put together: templates for the part that is read first, then the index of the cases, the program, and the
+cases themselves, worst first, up to the largest size of the file. The page says what was left out. Results are
 collected in one pass: their entries and blocks go to a temporary file; in memory stay their offsets, how often each
 cause occurs, and the matrix."""
 
@@ -49,7 +49,7 @@ MAX_FILE_BYTES = 19_500_000
 MAX_PLAIN_BYTES = 1_500_000
 """A run with no more data than this is not compressed: its page can be searched with any tool."""
 MAX_RENDERED_BYTES = 10_000_000
-"""Of a run with more data, what passes after these is shown as it was written: rendering takes time."""
+"""In runs with more data, further passed cases are shown without rendering, which takes time."""
 CHUNK_BYTES = 300_000
 MAX_LISTED = 100_000
 ENTRIES_PER_CHUNK = 5_000
@@ -72,7 +72,7 @@ ENCODER = json.Encoder()
 DECODER = json.Decoder(CaseEntry)
 TICKED = re.compile("`([^`\\n]+)`")
 JOINTS = re.compile(r"([._/-])(?=\w)")
-"""Where a long name may go on in the next line."""
+"""Where a long name may be broken."""
 
 Changes = Mapping[tuple[str, str], str]
 """By candidate and case: `worse` or `better` than in the baseline."""

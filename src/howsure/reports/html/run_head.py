@@ -1,4 +1,4 @@
-"""What report and page say of a whole run: the answer, its interval in words, counts, facts, notes, gates, and all
+"""The head of a run in reports and pages: the answer, its interval in words, counts, facts, notes, gates, and all
 rates."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LIVE = (RunState.PENDING, RunState.RUNNING)
 
 
 class RunHead(Struct, frozen=True, kw_only=True):
-    """What report and page say of a whole run."""
+    """The head of a run in reports and pages."""
 
     answer: str
     meaning: str
@@ -85,7 +85,7 @@ def interval_in_words(summary: Summary) -> str:
     if rate.interval is None or sum(bool(counts.total) for counts in summary.candidates.values()) > 1:
         return ""
     sure = [each.interval for each in summary.run.pins.sure if re.match(r"pass_rate\s*[<>≤≥]", each.expression)]
-    # Where somebody looked after every case, the interval that holds at every look.
+    # If the gate was decided by looks, the interval that holds at every look.
     interval = next(filter(None, sure), rate.interval)
     low, high = (f"{100 * end:.0f}" for end in interval)
     between = f"about {low}" if low == high else f"between {low} and {high}"

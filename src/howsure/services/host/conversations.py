@@ -42,7 +42,7 @@ SIMULATION = "simulation"
 
 
 class FinishedConversation(Struct, frozen=True, kw_only=True):
-    """Messages, tool calls and the state at the end, and what they are graded by: criteria, a rubric, or both."""
+    """Messages, tool calls and the final state, and what they are graded by: criteria, a rubric, or both."""
 
     messages: tuple[tuple[str, str], ...]
     tool_calls: tuple[Json, ...] = ()

@@ -125,7 +125,7 @@ def _question_line(name: str, question: Json) -> Json:
 
 
 async def find_document(host: Host, kind: DocumentKind, key: str, scope: AccessScope) -> Document | None:
-    """The newest version; None where there is none that the caller may see, or no key."""
+    """The newest version; None if the caller may see none, or the key is empty."""
     try:
         return await host.store.documents.get(kind, key, within=scope) if key else None
     except NotFound:

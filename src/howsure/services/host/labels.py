@@ -26,7 +26,7 @@ from howsure.store.private_files import make_private_folder
 from howsure.store.store import Store
 
 QUEUE_LENGTH = 60
-"""How many results a queue holds."""
+"""The most results in a queue."""
 GradeKey = tuple[int, str, str]
 """The position of the result, the grader, and the id of the criterion or rule ("" for the case as a whole)."""
 MAX_QUEUES = 50

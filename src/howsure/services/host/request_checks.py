@@ -1,5 +1,5 @@
-"""What a request for a run is held to before it is planned: every reason to refuse it, found together, each with the
-field it is about; agents and cases that there are; and whether the cases bring answers of their own."""
+"""Checks of a run request before it is planned: all reasons to refuse it together, each with its field; whether its
+agent and cases exist; and whether the cases bring answers of their own."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RequestFaults:
 
     @contextmanager
     def of(self, field: str) -> Iterator[None]:
-        """Whatever the user can fix inside is a fault of this field."""
+        """Errors inside that the user can fix become faults of this field."""
         try:
             yield
         except StorageFault:
@@ -66,8 +66,8 @@ def _problems(field: str, error: InputError) -> Sequence[Problem]:
 
 @contextmanager
 def permanent_faults() -> Iterator[None]:
-    """RequestRefused for what the settings or the environment lack (a key, a price, a variable): trying again does not
-    help, so it is not for "later"."""
+    """RequestRefused for what the settings or the environment lack (a key, a price, a variable): retrying the request
+    does not help."""
     try:
         yield
     except StorageFault:

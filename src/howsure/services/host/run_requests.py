@@ -41,7 +41,7 @@ from howsure.services.host.request_checks import (
 from howsure.services.run.execute import RunHandle, check_engine, refuse_spent_budget
 from howsure.services.run.judges import judge_models
 from howsure.services.run.plan import rules_for
-from howsure.services.run.start import prepare
+from howsure.services.run.start import apply_settings, prepare
 from howsure.services.workspace import Host
 
 NAMED_TARGETS = ("recorded", "")
@@ -191,7 +191,7 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
     with faults.of("engine"):
         check_engine(request.engine or settings.engine.value)
     faults.refuse()
-    return replace(
+    resolved = replace(
         request,
         datasets=(str(reference_to(conversations or source)),),
         criteria_from=str(reference_to(source)) if conversations else "",
@@ -201,11 +201,9 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
         judge=judge,
         simulator=simulator,
         graders=graders or None,
-        engine=request.engine or settings.engine.value,
-        gates=request.gates or settings.gates,
-        until_sure=request.until_sure or settings.until_sure,
         name=request.name or source.name,
     )
+    return replace(apply_settings(host.work, resolved), anchors="")
 
 
 async def _agent(host: Host, agent_id: str, scope: AccessScope) -> Document | None:

@@ -36,7 +36,7 @@ from howsure.store.summaries import SummaryCounts, brief_summary, make_summary
 LASTING_SECONDS = 1.0
 LIVE = (RunState.PENDING, RunState.RUNNING)
 LIVE_PAGES = 8
-"""How many views of runs in progress are remembered."""
+"""How many views of runs in progress are cached."""
 STATES = {
     "pending": (RunState.PENDING, RunState.PAUSED),
     "running": (RunState.RUNNING, RunState.INTERRUPTED),
@@ -67,12 +67,12 @@ class RunListFilter(Struct, frozen=True, kw_only=True):
 
     @property
     def looks_closer(self) -> bool:
-        """Whether a run must be read to know if it belongs here."""
+        """Whether a run must be read to know if it matches."""
         looked_at = (self.test_set_id, self.rubric_id, self.name, self.tag, self.since, self.until)
         return any(each is not None for each in looked_at)
 
     def matches(self, run: Run) -> bool:
-        """What no index of the database answers."""
+        """Checks the conditions that no index of the database covers."""
         pins = run.pins
         sources = (*(pin.path for pin in pins.datasets), pins.request.criteria_from)
         ids = {read_reference(path).id for path in sources if is_reference(path)}
@@ -111,7 +111,7 @@ class RunViews:
     async def page_content(
         self, run_id: str, query: RunPageQuery, scope: AccessScope, view: Hashable
     ) -> tuple[Summary, RunPageContent]:
-        """What the page of a run shows, read at one moment. While a run goes on it is read once for all who look at the
+        """The content of a run's page, read at one moment. While a run goes on, it is read once for all viewers of the
         same `view` of the same state."""
         run = await self._store.run(run_id, scope)
         key = (run.id, run.state, run.counts, scope, view)

@@ -45,7 +45,7 @@ SEED = 20_240_229
 FEWEST = 5
 """With fewer cases a bootstrap says nothing about the spread."""
 FEWEST_FOR_KAPPA = 30
-"""With fewer cases the bootstrap of a kappa is far too sure: there is no interval."""
+"""With fewer cases the bootstrap interval of a kappa is far too narrow: none is given."""
 MANY = 400
 PASS, FAIL, SILENT = "pass", "fail", "none"
 WHOLE, ALL_PARTS, ONE_PART = "case", "criteria", "criterion"
@@ -91,7 +91,7 @@ def case_rate(held: Sequence[bool], cases: Sequence[str], weights: Sequence[floa
         return Figure(value=value, interval=interval, n=len(held))
     if len(set(cases)) == len(cases):
         return rate_figure(sum(held), len(held))
-    # Imported by name: only those who have several grades of a case wait for numpy.
+    # Imported by name: numpy is loaded only if a case has several grades.
     found = import_module("howsure.stats.clusters").clustered_rate(held, cases)
     return Figure(value=found.value, interval=found.interval, n=len(held))
 
@@ -102,8 +102,8 @@ def label_rate(held: Sequence[bool], things: Sequence[GradeWithLabels]) -> Figur
 
 
 def label_weights(things: Sequence[GradeWithLabels]) -> list[float]:
-    """What each labelled grade stands for: the less likely it was to be drawn, the more. All alike where that is not
-    known."""
+    """The weight of each labelled grade: the less likely it was to be drawn, the more it counts. All are equal if that
+    is not known."""
     drawn = [thing.drawn for thing in things]
     return [1 / each for each in drawn if each is not None] if None not in drawn else [1.0] * len(drawn)
 

@@ -88,7 +88,7 @@ def _bands(things: Sequence[BandedGrade], key: str, order: dict[str, float] | No
         return GradesByBand(grader=grader, key=key, bands=bands)
     # Where low is good, the sign is flipped, so that the better band has the higher value.
     known = [each for each in things if each.value is not None]
-    # Imported by name: only those who ask for bands wait for numpy.
+    # Imported by name: numpy is loaded only for bands.
     stats = import_module("howsure.stats.agreement_intervals")
     found = stats.band_agreement(
         [order[each.band] for each in known],

@@ -60,7 +60,7 @@ class AnsweredTarget:
 
 
 class JudgeBench(Struct, frozen=True, kw_only=True):
-    """Everything needed to have a judge grade an answer as a run would. `context` is what all answers share."""
+    """Everything needed to grade an answer by a judge as a run does. `context` is shared by all answers."""
 
     source: JudgeSource
     graders: tuple[JudgedGrader, ...]
@@ -288,7 +288,7 @@ async def attack_judge(on: JudgeBench, test: JudgeTest) -> JudgeTest:
 
 
 def _can_rise(score: Score) -> bool:
-    """An attack can gain something where the grade fails or, without a pass mark, is below the top of the scale."""
+    """An attack can gain something if the grade fails or, without a pass mark, is below the top of the scale."""
     if score.passed is None:
         return score.scale.high is not None and score.value < score.scale.high
     return not score.passed

@@ -53,8 +53,8 @@ _CHECKER = SchemaChecker(SCHEMA)
 
 
 class Label(Struct, frozen=True, kw_only=True):
-    """One person's verdict or number for one grade. `candidate` and `repeat` None: the only one there is; `run` empty:
-    whichever it is used with. `drawn`: how likely the answer was to be drawn; only ratios matter, None is unknown."""
+    """One person's verdict or number for one grade. `candidate` and `repeat` None: the only one of the run; `run`
+    empty: any run. `drawn`: how likely the answer was to be drawn; only ratios matter, None is unknown."""
 
     case_id: str
     grader: str
@@ -90,7 +90,7 @@ class LabelFile(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(label.grader for label in self.labels))
 
     def about(self, run: Run) -> LabelFile:
-        """Without the labels that name another run."""
+        """The labels without those that name another run."""
         own = [each for each in self.labels if not each.run or each.run == run.name or run.id.startswith(each.run)]
         if not own:
             names = ", ".join(sorted({each.run for each in self.labels})[:3])

@@ -32,7 +32,7 @@ from howsure.services.run.start import ProgressFactory, start
 from howsure.services.workspace import Workspace
 
 MARGIN = 0.05
-"""By how much less the new judge may agree with people."""
+"""How much less the new judge may agree with people."""
 FEWEST_CASES = 5
 
 
@@ -44,8 +44,8 @@ class MigrationSide(Enum):
 
 
 class MigrationRequest(Struct, frozen=True, kw_only=True):
-    """Which judge is to replace which, and the labels to compare them by; the judge of the options is not used. A new
-    judge that agrees less with people, by up to `margin`, will do."""
+    """The old and the new judge, and the labels to compare them by; the judge of the options is not used. The new judge
+    may agree with people less often by up to `margin`."""
 
     old: str
     new: str
@@ -141,8 +141,8 @@ def credit(thing: GradeWithLabels) -> float | None:
 
 
 def may_replace(gain: Figure, margin: float = MARGIN) -> bool | None:
-    """The rule: the new judge is surely not worse than the old one by more than the margin. That no difference is seen
-    proves nothing. None: the interval holds both, or there is none."""
+    """The rule: the new judge is surely not worse than the old one by more than the margin. Seeing no difference proves
+    nothing. None: the interval allows both, or there is none."""
     if gain.interval is None:
         return None
     return True if gain.interval[0] >= -margin else False if gain.interval[1] < -margin else None

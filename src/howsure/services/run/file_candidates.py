@@ -1,6 +1,6 @@
-"""What a dataset file names beside its cases, such as the providers, prompts and code of a promptfoo configuration:
-candidates become targets of this one run, and checks that are code run where the file is trusted. What would run code
-or send a secret is asked for as for settings."""
+"""Candidates and code that a dataset file names, such as the providers, prompts and assertions of a promptfoo
+configuration: candidates become targets of this run, and code checks run if the file is trusted. Trust in the file
+works as for settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HARMLESS = f"{promptfoo.__name__}:{promptfoo.echo.__name__}"
 
 
 def use_file_candidates(work: Workspace, request: RunRequest) -> tuple[Workspace, RunRequest]:
-    """The workspace with the targets of the file, and the request with them where it names nobody else."""
+    """The workspace with the targets of the file, and the request with these targets unless it names others."""
     found = _found(request, work.kit)
     if found is None:
         return work, request
@@ -78,14 +78,14 @@ def _candidates(path: Path, kit: Kit, name: str = "") -> FileCandidates | None:
 
 
 def _settings(found: FileCandidates) -> Settings:
-    """The file as settings that may need trust: providers but for `echo`, and the code that checks answers."""
+    """The file as settings that may need trust: its providers except `echo`, and the code that checks answers."""
     blocks = {name: block for name, block in found.targets.items() if block.get("function") != HARMLESS}
     code: dict[str, Any] = {"kind": "assertions", "code": list(found.code), "files": list(found.files)}
     return Settings(targets={**blocks, **({"assertions": code} if found.code else {})})
 
 
 def _with_code(work: Workspace, path: Path, found: FileCandidates) -> Workspace:
-    """The workspace in which the code of the file checks answers, where somebody has allowed that."""
+    """The workspace in which the code of the file checks answers, if the file is trusted."""
     trust = work.trust or TrustCheck(use=CodeUse.OPTIONAL)
     if not found.code or "code_check" in work.kit.graders or not trust.allows(_settings(found), path):
         return work

@@ -40,7 +40,7 @@ class JudgeSource(Protocol):
 
 
 class OpenModels(Struct, frozen=True, kw_only=True):
-    """The judge, the models under test and the model that plays the user, while a run may ask them.
+    """The judge, the models under test and the model that plays the user, open for a run.
 
     `judge`, `judge_sha256`, `judge_prompts` (the hash of the prompts) and, of a recording, `recorded_judges` (those
     whose replies it holds) are pinned; `source` is None where there is no judge. `models` are those under test, and
@@ -82,9 +82,9 @@ async def open_model_access(
     shared: SharedAccess | None = None,
     budget: CommonBudget | None = None,
 ) -> tuple[ModelClient, Callable[[], ModelSpending]]:
-    """A client that is open for as long as `stack` is, and a function that tells what the run has spent. `before` is
-    what the run had spent before it was resumed; `shared` is set where several processes work on it; `budget` is one
-    that it shares with other runs."""
+    """A client that is open as long as `stack`, and a function that returns the spending of the run. `before` is what
+    the run had spent before it was resumed; `shared` is set where several processes work on it; `budget` is one that it
+    shares with other runs."""
     settings, before, common = work.settings, before or ModelSpending(), shared or SharedAccess()
     meter: BudgetMeter | None = None
     if (request.budget or budget) and shared is None:
@@ -143,6 +143,6 @@ def _total_spending(client: ModelClient, before: ModelSpending, meter: BudgetMet
 
 
 def sum_spending(parts: Sequence[ModelSpending], seconds: float) -> ModelSpending:
-    """All parts together. Their times may overlap, so the caller says how long it took."""
+    """The sum of all parts. Their times may overlap, so the caller gives the duration."""
     totals = {name: sum(getattr(each, name) for each in parts) for name in ModelSpending.__struct_fields__}
     return ModelSpending(**{**totals, "seconds": seconds})

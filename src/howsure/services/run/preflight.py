@@ -184,7 +184,7 @@ class _CaseTally:
             self._look(case)
 
     def what_there_is(self) -> str:
-        """What could have been filtered by, to put behind a refusal."""
+        """The values that could have been filtered by, for a refusal."""
         told = ""
         for key, values in self._values.items():
             if not values:

@@ -85,11 +85,11 @@ async def start(
 
 
 async def _with_drift(work: Workspace, summary: Summary, watch: ProgressFactory) -> Summary:
-    """The same, with what the run's anchors say of its judge, if it has any."""
+    """The summary, with the drift of the judge if the run has anchors."""
     run = summary.run
     if not run.pins.request.anchors or run.state is not RunState.COMPLETED or run.pins.request.judge == OFFLINE:
         return summary
-    # Loads numpy: only those who have anchors wait for it.
+    # Loads numpy: only for runs with anchors.
     drift = await import_module("howsure.services.judge.drift").add_drift(work, run, watch)
     return replace(summary, run=replace(run, pins=replace(run.pins, drift=drift)))
 
@@ -159,9 +159,8 @@ async def _files_that_last(
 async def resume(
     work: Workspace, name: str, watch: ProgressFactory, *, gates: tuple[str, ...] = (), **changes: Any
 ) -> Summary:
-    """Make the attempts that have no Result yet, and those that the budget did not reach, or that nobody asked because
-    the run was sure. `changes` are fields of the request that are said anew: budget, cache, trace, record_judge,
-    engine."""
+    """Make the attempts that have no Result yet, that the budget did not reach, or that were not asked because the run
+    was sure. `changes` are new values for fields of the request: budget, cache, trace, record_judge, engine."""
     async with await work.store() as store:
         run = await store.find_run(name)
         again = await attempts_to_resume(store, run)
@@ -195,8 +194,8 @@ async def carry_out(
     request: RunRequest | None = None,
     gates: tuple[str, ...] = (),
 ) -> Summary:
-    """Make the attempts that have no Result, and those to make `again`. For a worker that has claimed the run, what the
-    pins say is not worked out a second time, unless a file has changed."""
+    """Make the attempts that have no Result, and those to make `again`. For a worker that has claimed the run, the pins
+    are not computed a second time, unless a file has changed."""
     request = request or pinned_request(run)
     refuse_imported(run)
     work = add_file_targets(work, request) if _may_name_candidates(work, request) else work
@@ -214,14 +213,14 @@ async def carry_out(
 
 
 def refuse_imported(run: Run) -> None:
-    """Conflict for a run of another tool: there is nobody here to make its attempts."""
+    """Conflict for an imported run: its attempts cannot be made here."""
     if run.pins.imported:
         how = f"grade its answers anew with `howsure run {RUN_PREFIX}{run.id[:8]}`"
         raise Conflict(f"run {run.name!r} was imported from {run.pins.imported.tool}: it is not made here; {how}")
 
 
 def pinned_request(run: Run, **changes: Any) -> RunRequest:
-    """The request that makes the same run again, with what is said anew."""
+    """The request that makes the same run again, with these changes."""
     pinned = run.pins.request
     return replace(
         pinned,
@@ -231,6 +230,23 @@ def pinned_request(run: Run, **changes: Any) -> RunRequest:
         criteria_from=native_path(pinned.criteria_from),
         judge=native_path(pinned.judge),
         name=run.name,
+        **changes,
+    )
+
+
+def regrade_request(run: Run, cases: RunRequest, judge: str, **changes: Any) -> RunRequest:
+    """The request that grades the answers of a run again. `cases` is its pinned request, or one with other cases."""
+    answers = (f"{RUN_PREFIX}{run.id}",)
+    return replace(
+        cases,
+        datasets=answers if run.pins.imported else cases.datasets,
+        # Finished conversations bring their answers along.
+        responses=() if cases.criteria_from else answers,
+        target="",
+        candidates=(),
+        judge=judge,
+        until_sure="",
+        anchors="",
         **changes,
     )
 
@@ -370,5 +386,5 @@ def alike(first: Pins, second: Pins) -> bool:
 
 
 def _may_name_candidates(work: Workspace, request: RunRequest) -> bool:
-    """Our own files never say who answers; those of other tools may."""
+    """Only files of other tools may name candidates."""
     return any(is_of_others(Path(each), work.kit.dialects) for each in request.datasets)

@@ -35,7 +35,7 @@ LOGGER = logging.getLogger("google_adk")
 TOOL_THREADS = 256
 """The most tools that may run at once, each in a thread of its own: one that blocks holds up its own case alone."""
 SERVICES = ("session_service", "artifact_service", "memory_service")
-"""What a runner remembers: state of the app, of users and sessions, files, and memories."""
+"""The services of a runner: sessions with their state, files, and memory."""
 
 
 class AdkAgentSettings(InProcessSettings, frozen=True, kw_only=True):
@@ -175,7 +175,7 @@ async def _contain(work: Coroutine[Any, Any, Any]) -> Any:
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as error:
-        raise TargetFailed(f"the agent wanted to end the program ({type(error).__name__} {error})") from error
+        raise TargetFailed(f"the agent tried to end the program ({type(error).__name__} {error})") from error
 
 
 def threaded() -> Any:
@@ -223,7 +223,7 @@ class SpanCollector:
 
 
 def collect_spans() -> None:
-    """Be told of every span: of the provider that the program has set up, or else of one of our own."""
+    """Subscribe to all spans: of the tracer provider that the program has set up, else of one of ours."""
     trace = ADK.load("opentelemetry.trace")
     provider = trace.get_tracer_provider()
     if not hasattr(provider, "add_span_processor"):

@@ -264,7 +264,7 @@ async def show(request: Request) -> Response:
     summary, content = await run_views.page_content(
         request.path_params["run_id"], query, caller.within, (chosen, query.after)
     )
-    # What is ruled on before the end would be read at another moment, and may be ruled otherwise then.
+    # Gates are not decided before the end: they would be read at another moment than the counts.
     ruled = summary if summary.run.state in LIVE else await rule_on_gates(store, summary)
     actions = await allowed_actions(store, summary.run, caller)
     return respond(request, "run.html", run_page(ruled, content, chosen, query.after, actions))

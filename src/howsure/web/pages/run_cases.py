@@ -319,7 +319,7 @@ def describe_page(listed: ResultPage, completed: int) -> str:
         rest = " (the rest was not looked through yet)" if part.last < part.of else ""
         return f"{number:,} found in results {part.first:,}–{part.last:,} of {part.of:,}{rest}"
     if not number:
-        return f"none of {pluralize(completed, 'result')} is like that"
+        return f"none of {pluralize(completed, 'result')} matches"
     first, matching = listed.first or 0, listed.matching or 0
     every = "" if matching == completed else f" that match, of {pluralize(completed, 'result')}"
     return f"{first + 1:,}–{first + number:,} of {matching:,}{every}"

@@ -1,6 +1,6 @@
-"""Settings, for administrators: API keys and passwords, the audit log, and what the service may call. A caller who is
-limited to some agents sees neither keys nor log, as in the API. And the sessions: everybody sees and ends their own,
-administrators those of their organisation."""
+"""Settings, for administrators: API keys and passwords, the audit log, and the addresses that the service may call. A
+caller who is limited to some agents sees neither keys nor log, as in the API. Sessions: every user sees and ends their
+own, administrators those of their organisation."""
 
 from __future__ import annotations
 
