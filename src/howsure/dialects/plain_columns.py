@@ -21,19 +21,15 @@ INPUT, EXPECTED, RESPONSE, ID, METADATA = "input", "expected", "response", "id",
 ROLES: dict[str, tuple[str, ...]] = {
     INPUT: (
         *("input", "question", "query", "prompt", "userinput", "messages", "usermessage", "userquestion", "q"),
-        *("userquery", "userprompt", "utterance"),
+        *("userquery", "userprompt", "utterance", "instruction", "conversations"),
     ),
     EXPECTED: (
         *("expected", "expectedoutput", "expectedanswer", "expectedresponse", "answer", "answers", "ideal", "target"),
         *("idealanswer", "reference", "referenceanswer", "referenceanswers", "referenceoutput", "groundtruth"),
         *("goldanswer", "goldenanswer", "correctanswer", "correctresponse", "correct", "idealresponse", "idealoutput"),
+        "answerkey",
     ),
-    RESPONSE: (
-        *("response", "output", "actualoutput", "completion", "modelanswer", "prediction", "modeloutput"),
-        *("modelresponse", "responsetext", "generatedanswer", "generatedresponse", "botresponse", "botanswer"),
-        *("agentresponse", "agentanswer", "airesponse", "aianswer", "llmresponse", "llmoutput", "actualanswer"),
-        *("actualresponse", "chatbotresponse", "assistantresponse"),
-    ),
+    RESPONSE: ("response", "output", "completion", "prediction", "responsetext"),
     "choices": ("choices", "options"),
     "criteria": ("criteria", "successcriteria"),
     "rubric": ("rubric",),
@@ -47,6 +43,19 @@ ROLES: dict[str, tuple[str, ...]] = {
 }
 """What a column can be, and the names it goes by, without capitals and separators."""
 _ROLE_OF = {name: role for role, names in ROLES.items() for name in names}
+_OTHER_NAMES = (
+    (RESPONSE, r"(actual|model|bot|agent|ai|llm|generated|predicted|chatbot|assistant|system)"
+               r"(answer|output|response|completion|reply|result)|generation|predictions?|predicted|pred"),
+    (EXPECTED, r"(gold|golden|expected|correct|ideal|reference|true|target|right|desired)"
+               r"(answer|output|response|result|completion|value|label|text|option|choice|solution)?s?"
+               r"|labels?|solution|groundtruths|truth"),
+    (INPUT, r"(?!system).+(question|query|prompt|request)|(user|customer)(text|says|turn)|problem|task|text|sentence"
+            r"|turns|conversation|dialogue|dialog|request|instructions|questiontext"),
+)  # fmt: skip
+"""Names that say less: they count where no other column has the role, and as the input only beside an answer."""
+_CATEGORIES = ("label", "labels")
+_OTHERS = tuple((role, re.compile(pattern)) for role, pattern in _OTHER_NAMES)
+_OPTION = re.compile(r"(?:option|choice|answer|opt)([a-j]|10|[1-9])|([a-j])")
 _FAMILIES = {"inputs.": INPUT, "input.": INPUT, "outputs.": EXPECTED, "expected.": EXPECTED}
 """Columns that begin so are parts of an object: `inputs.question`."""
 NESTED = tuple(family.rstrip(".") for family in _FAMILIES)
@@ -77,15 +86,18 @@ class TableDialect(Protocol):
 
 
 class TableColumns(Struct, frozen=True):
-    """The columns by role, and the problems that keep a table from being read."""
+    """The columns by role, and the problems that keep a table from being read. `options`: columns with one choice
+    each, by its letter or number."""
 
     roles: dict[str, str]
     rest: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
 
     def describe(self, labels: Collection[str] = ()) -> str:
         """`question → input, answer → expected; labels: topic; kept as metadata: score`."""
-        parts = [", ".join(f"{column} → {role}" for role, column in self.roles.items())]
+        choices = [f"{', '.join(self.options.values())} → choices"] if self.options else []
+        parts = [", ".join([*(f"{column} → {role}" for role, column in self.roles.items()), *choices])]
         named = [column for column in self.rest if column.strip()]
         short = [column for column in named if column.removeprefix("metadata.") in labels]
         for title, columns in (("labels", short), ("kept as metadata", [each for each in named if each not in short])):
@@ -122,7 +134,9 @@ def role_of(column: str) -> tuple[str, bool]:
             inner = _ROLE_OF.get(name.removeprefix(family), "")
             own = inner in ("", role, ID, METADATA)
             return (role, inner == role) if own else (inner, True)
-    return _ROLE_OF.get(name, ""), True
+    if name in _ROLE_OF:
+        return _ROLE_OF[name], True
+    return next((role for role, pattern in _OTHERS if pattern.fullmatch(name)), ""), False
 
 
 def find_columns(columns: Sequence[str], mapped: Mapping[str, str], spot: Spot) -> TableColumns:
@@ -139,22 +153,39 @@ def find_columns(columns: Sequence[str], mapped: Mapping[str, str], spot: Spot) 
             message = f"there is no column `{wanted}`, which --map {role}={wanted} names"
             hint = did_you_mean(wanted, columns) or f"the columns are {_listed(columns)}"
             problems.append(spot.problem("missing-field", message, expected=wanted, hint=hint))
-    free = [each for each in columns if each not in roles.values()]
+    options = {} if "choices" in mapped else _options(columns, roles.values())
+    free = [each for each in columns if each not in (*roles.values(), *options.values())]
     for role in ROLES:
         if role in mapped:
             continue
         named = [(column, sure) for column in free for found, sure in [role_of(column)] if found == role]
         candidates = [column for column, sure in named if sure] or [column for column, _ in named]
+        if role == "choices" and candidates:
+            options = {}
         if len(candidates) > 1 and role in (ID, "tags", METADATA):
             candidates = [next((each for each in candidates if plain_name(each) == role), candidates[0])]
         if len(candidates) > 1:
             problems.append(_ambiguous(role, candidates, roles, spot))
         if candidates:
             roles[role] = candidates[0]
+    if (
+        plain_name(roles.get(EXPECTED, "")) in _CATEGORIES
+        and EXPECTED not in mapped
+        and role_of(roles.get(INPUT, ""))[1]
+    ):
+        del roles[EXPECTED]  # beside a question, a label says of which kind it is
     if INPUT not in roles and not problems:
         problems.append(no_input(columns, spot))
     ordered = {role: roles[role] for role in ROLES if role in roles}
-    return TableColumns(ordered, tuple(each for each in columns if each not in roles.values()), tuple(problems))
+    taken = {*roles.values(), *options.values()}
+    return TableColumns(ordered, tuple(each for each in columns if each not in taken), tuple(problems), options)
+
+
+def _options(columns: Sequence[str], taken: Collection[str]) -> dict[str, str]:
+    """Columns with one choice each, such as `option_a` or `A`: from the first letter on, and without a gap."""
+    found = {(match[1] or match[2]).upper(): each for each in columns if (match := _OPTION.fullmatch(plain_name(each)))}
+    run = [*found] in ([*"ABCDEFGHIJ"[: len(found)]], [str(number + 1) for number in range(len(found))])
+    return found if len(found) > 1 and run and not {*found.values()} & {*taken} else {}
 
 
 def _ambiguous(role: str, candidates: Sequence[str], roles: Mapping[str, str], spot: Spot) -> Problem:
@@ -164,6 +195,8 @@ def _ambiguous(role: str, candidates: Sequence[str], roles: Mapping[str, str], s
     if role == EXPECTED and answers:
         other = next(each for each in candidates if each not in answers)
         hint += f"; if {answers[0]} is what the agent said: --map expected={quote(other)} --map response={answers[0]}"
+    if role == INPUT and {"instruction", "input"} <= {plain_name(each) for each in candidates}:
+        hint += "; if input is what the instruction is about: --map input=instruction --map context=input"
     return spot.problem("ambiguous-column", f"{listed} could each be the {role}", expected=role, hint=hint)
 
 
@@ -184,4 +217,8 @@ def _listed(columns: Sequence[str]) -> str:
 
 def may_have_input(columns: Iterable[str]) -> bool:
     """Whether one of the columns could be the input, by its name. An object under `inputs` has it inside."""
-    return any(role_of(column)[0] == INPUT or plain_name(column) in NESTED[:2] for column in columns)
+    known = [role_of(column) for column in columns]
+    answered = any(role in (EXPECTED, RESPONSE, "criteria", "rubric") for role, _ in known)
+    return any(role == INPUT and (sure or answered) for role, sure in known) or any(
+        plain_name(column) in NESTED[:2] for column in columns
+    )

@@ -298,7 +298,7 @@ UNKNOWN = {
     "x.xlsx": (b"PK\x03\x04rest", "save the sheet of an Excel workbook as CSV UTF-8"),
     "y.csv": (b"What is 2+2?,4\nWhy?,So\n", "the first line looks like data: write the names of the columns above"),
     "x.json": (b'{"post": []}', "it is JSON with the fields `post`; a plain file is a list of objects, or one"),
-    "y.json": (b'{"data": [{"question": "a"}]}', "jq .data "),
+    "y.json": (b'{"questions": [{"question": "a"}]}', "jq .questions "),
     "x.yaml": (b"prompts: [a]\n", "it is YAML"),
     "x.txt": (b"Hello\n", "it is text"),
 }
@@ -321,5 +321,6 @@ def test_what_is_written_as_csv_is_read_back(tmp_path: Path) -> None:
 def test_only_tables_whose_records_are_plain_to_see_are_divided(tmp_path: Path) -> None:
     tables = {"a.csv": "question,answer\n", "b.csv": "question;answer\n", "c.csv": "sep=,\nquestion,answer\n"}
     paths = [written(tmp_path, text + "x,y\n", name) for name, text in tables.items()]
-    paths += [tmp_path / "d.jsonl", tmp_path / "e.json", tmp_path / "f.parquet"]
+    rows = {"d.jsonl": '{"question": "x"}\n', "e.json": "[]", "f.parquet": "PAR1", "g.jsonl": '[{"question": "x"}]'}
+    paths += [written(tmp_path, text, name) for name, text in rows.items()]
     assert [path.name for path in paths if is_cut_by_lines(path)] == ["a.csv", "d.jsonl"]

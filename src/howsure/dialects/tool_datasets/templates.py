@@ -43,10 +43,24 @@ def _as_javascript(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if isinstance(value, dict | list) else value
 
 
+class _Pairs(dict[str, Any]):
+    """An object of Nunjucks: `{% for key, value in it %}` goes over its pairs."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items())
+
+
+def _with_pairs(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _Pairs({key: _with_pairs(each) for key, each in value.items()})
+    return [_with_pairs(each) for each in value] if isinstance(value, list) else value
+
+
 def _sandbox(finalize: Callable[[Any], Any] | None, undefined: type[Undefined]) -> _TemplateSandbox:
     made = _TemplateSandbox(finalize=finalize, undefined=undefined, keep_trailing_newline=True, autoescape=False)
-    made.globals = {"range": made.globals["range"]}  # the sandbox has bounded it
+    made.globals = {"range": made.globals["range"], "env": {}}  # the sandbox has bounded the range
     made.filters["dump"] = lambda value, *_: json.dumps(value, ensure_ascii=False)
+    made.filters["load"] = lambda value: value if isinstance(value, dict | list) else json.loads(value)
     return made
 
 
@@ -68,6 +82,8 @@ def fill(text: str, values: Mapping[str, Any], sandbox: _TemplateSandbox = NUNJU
     """The text with these values in it; `TemplateFailed` says why it cannot be."""
     if "{{" not in text and "{%" not in text and "{#" not in text:
         return text
+    if "{% for" in text and sandbox is NUNJUCKS:
+        values = {name: _with_pairs(value) for name, value in values.items()}
     pieces: list[str] = []
     length = 0
     with _attributed():
