@@ -298,7 +298,7 @@ UNKNOWN = {
     "x.xlsx": (b"PK\x03\x04rest", "save the sheet of an Excel workbook as CSV UTF-8"),
     "y.csv": (b"What is 2+2?,4\nWhy?,So\n", "the first line looks like data: write the names of the columns above"),
     "x.json": (b'{"post": []}', "it is JSON with the fields `post`; a plain file is a list of objects, or one"),
-    "y.json": (b'{"questions": [{"question": "a"}]}', "jq .questions "),
+    "y.json": (b'{"train": [{"question": "a"}]}', "jq .train "),
     "x.yaml": (b"prompts: [a]\n", "it is YAML"),
     "x.txt": (b"Hello\n", "it is text"),
 }
