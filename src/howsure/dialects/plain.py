@@ -19,7 +19,7 @@ from howsure.dialects.lines import Row, RowDialect
 from howsure.dialects.plain_columns import ID, INPUT, ROLES, TableColumns, TableOptions, find_columns, may_have_input
 from howsure.dialects.plain_rows import CellFault, case_of, flatten, lost_parts, metadata_in, row_of, short_labels
 from howsure.dialects.problems import Spot, shown
-from howsure.dialects.tables import ENDINGS, PARQUET, TABLES, head_names, is_utf_16, table_records
+from howsure.dialects.tables import ENDINGS, PARQUET, TABLES, head_names, inner_names, is_utf_16, table_records
 from howsure.dialects.writers import write_lines, write_whole
 from howsure.errors import InputError, Problem
 from howsure.model.case import Case, Input, SingleTurn, opening
@@ -59,7 +59,7 @@ class PlainDialect(RowDialect):
             return False
         if ending in TABLES and is_utf_16(head):
             return True
-        names = head_names(path, head)
+        names = head_names(path, head) or inner_names(path, head)
         if INPUT in self._options.map:
             return bool(names)
         return not _OWN.intersection(names) and may_have_input(names)

@@ -72,14 +72,21 @@ def head_names(path: Path, head: bytes) -> Sequence[str]:
     if text[:1] == b"[":
         text = text[1:].lstrip()
     elif ending in LISTS and not _holds_lines(text):
-        inner = _INNER_LIST.search(text)
-        names = top_level_keys(text.decode("utf-8", "ignore"))
-        if frame := _FRAME.search(text):
-            return [shown.strip('" ') for shown in frame[1].decode("utf-8", "ignore").split(",")]
-        if inner is None or inner[1].decode() not in WRAPPERS:
-            return names if inner is None and _COLUMN.search(text) else ()
-        text = text[inner.end() - 1 :]
+        return ()
     return top_level_keys(text.decode("utf-8", "ignore")) if text[:1] == b"{" else ()
+
+
+def inner_names(path: Path, head: bytes) -> Sequence[str]:
+    """The names of the columns of a table inside a JSON object: its rows under a usual key, or a data frame."""
+    text = head.removeprefix(BOM).lstrip()
+    if path.suffix.lower() not in LISTS or text[:1] != b"{" or _holds_lines(text):
+        return ()
+    if frame := _FRAME.search(text):
+        return [name.strip('" \r\n') for name in frame[1].decode("utf-8", "ignore").split(",")]
+    inner = _INNER_LIST.search(text)
+    if inner is None:
+        return top_level_keys(text.decode("utf-8", "ignore")) if _COLUMN.search(text) else ()
+    return top_level_keys(text[inner.end() - 1 :].decode("utf-8", "ignore")) if inner[1].decode() in WRAPPERS else ()
 
 
 def is_cut_by_lines(path: Path) -> bool:
