@@ -31,8 +31,8 @@ ROLES: dict[str, tuple[str, ...]] = {
     ),
     RESPONSE: ("response", "output", "completion", "prediction", "responsetext"),
     "choices": ("choices", "options"),
-    "criteria": ("criteria", "successcriteria"),
-    "rubric": ("rubric",),
+    "criteria": ("criteria", "successcriteria", "expectedfacts"),
+    "rubric": ("rubric", "guidelines"),
     "context": ("context",),
     "retrieved_contexts": ("retrievedcontexts", "retrievedcontext", "retrievalcontext", "contexts"),
     "tools": ("tools", "tooldefinitions", "availabletools"),
@@ -56,7 +56,7 @@ _OTHER_NAMES = (
 _CATEGORIES = ("label", "labels")
 _OTHERS = tuple((role, re.compile(pattern)) for role, pattern in _OTHER_NAMES)
 _OPTION = re.compile(r"(?:option|choice|answer|opt)([a-j]|10|[1-9])|([a-j])")
-_FAMILIES = {"inputs.": INPUT, "input.": INPUT, "outputs.": EXPECTED, "expected.": EXPECTED}
+_FAMILIES = {"inputs.": INPUT, "input.": INPUT, "outputs.": EXPECTED, "expected.": EXPECTED, "expectations.": EXPECTED}
 """Columns that begin so are parts of an object: `inputs.question`."""
 NESTED = tuple(family.rstrip(".") for family in _FAMILIES)
 _SEPARATORS = re.compile(r"[\s_\-]+")
@@ -132,10 +132,11 @@ def role_of(column: str) -> tuple[str, bool]:
     for family, role in _FAMILIES.items():
         if name.startswith(family):
             inner = _ROLE_OF.get(name.removeprefix(family), "")
-            own = inner in ("", role, ID, METADATA)
-            return (role, inner == role) if own else (inner, True)
-    if name in _ROLE_OF:
-        return _ROLE_OF[name], True
+            same = inner == role or (role, inner) == (EXPECTED, RESPONSE)  # in a dataset, outputs are the reference
+            own = same or inner in ("", ID, METADATA) or (role, inner) == (EXPECTED, INPUT)
+            return (role, same) if own else (inner, True)
+    if name in _ROLE_OF or name in NESTED:
+        return _ROLE_OF.get(name) or _FAMILIES[f"{name}."], name in _ROLE_OF
     return next((role for role, pattern in _OTHERS if pattern.fullmatch(name)), ""), False
 
 
@@ -153,32 +154,45 @@ def find_columns(columns: Sequence[str], mapped: Mapping[str, str], spot: Spot) 
             message = f"there is no column `{wanted}`, which --map {role}={wanted} names"
             hint = did_you_mean(wanted, columns) or f"the columns are {_listed(columns)}"
             problems.append(spot.problem("missing-field", message, expected=wanted, hint=hint))
+    roles = {role: column for role, column in _of_retrieval(columns).items() if role not in mapped} | roles
     options = {} if "choices" in mapped else _options(columns, roles.values())
     free = [each for each in columns if each not in (*roles.values(), *options.values())]
-    for role in ROLES:
-        if role in mapped:
-            continue
-        named = [(column, sure) for column in free for found, sure in [role_of(column)] if found == role]
-        candidates = [column for column, sure in named if sure] or [column for column, _ in named]
-        if role == "choices" and candidates:
-            options = {}
-        if len(candidates) > 1 and role in (ID, "tags", METADATA):
-            candidates = [next((each for each in candidates if plain_name(each) == role), candidates[0])]
+    for role in [each for each in ROLES if each not in mapped and each not in roles]:
+        candidates = _candidates(role, free)
         if len(candidates) > 1:
             problems.append(_ambiguous(role, candidates, roles, spot))
         if candidates:
             roles[role] = candidates[0]
-    if (
-        plain_name(roles.get(EXPECTED, "")) in _CATEGORIES
-        and EXPECTED not in mapped
-        and role_of(roles.get(INPUT, ""))[1]
-    ):
+    if "choices" in roles:
+        options = {}
+    label = roles.get(EXPECTED, "")
+    if plain_name(label) in _CATEGORIES and EXPECTED not in mapped and role_of(roles.get(INPUT, ""))[1]:
         del roles[EXPECTED]  # beside a question, a label says of which kind it is
     if INPUT not in roles and not problems:
         problems.append(no_input(columns, spot))
     ordered = {role: roles[role] for role in ROLES if role in roles}
     taken = {*roles.values(), *options.values()}
     return TableColumns(ordered, tuple(each for each in columns if each not in taken), tuple(problems), options)
+
+
+def _candidates(role: str, columns: Sequence[str]) -> list[str]:
+    """The columns that have this role by their names: those whose names say so for sure, or else any."""
+    named = [(column, sure) for column in columns for found, sure in [role_of(column)] if found == role]
+    found = [column for column, sure in named if sure] or [column for column, _ in named]
+    if len(found) > 1 and role in (ID, "tags", METADATA):
+        found = [next((each for each in found if plain_name(each) == role), found[0])]
+    return found
+
+
+def _of_retrieval(columns: Sequence[str]) -> dict[str, str]:
+    """Where passages stand beside an answer and the truth, the answer is what was said: tables of retrieval have it
+    so."""
+    names = {plain_name(each): each for each in columns}
+    truth = next((names[each] for each in ("groundtruth", "groundtruths", "reference") if each in names), "")
+    passages = any(each in names for each in ROLES["retrieved_contexts"])
+    if not (truth and passages and "answer" in names) or any(role_of(each)[0] == RESPONSE for each in columns):
+        return {}
+    return {RESPONSE: names["answer"], EXPECTED: truth}
 
 
 def _options(columns: Sequence[str], taken: Collection[str]) -> dict[str, str]:
@@ -202,7 +216,8 @@ def _ambiguous(role: str, candidates: Sequence[str], roles: Mapping[str, str], s
 
 def no_input(columns: Iterable[str], spot: Spot) -> Problem:
     named = [each for each in columns if each.strip()]
-    column = next((quote(each) for each in named if not role_of(each)[0]), "COLUMN")
+    likely = [each for each in named if role_of(each)[0] == INPUT] or [each for each in named if not role_of(each)[0]]
+    column = quote(likely[0]) if likely else "COLUMN"
     message = f"no column says what the user asks; the columns are {_listed(named)}"
     hint = f"name it with --map input={column}, or call it input, question, query, prompt"
     if any(each.endswith("?") or each.isdecimal() for each in named):

@@ -54,12 +54,17 @@ def _chats() -> Any:
 
 def flatten(row: Row) -> Row:
     """Objects under `inputs`, `outputs` and the like become columns: `inputs.question`. Messages stay whole."""
-    nested = [name for name, value in row.items() if type(value) is dict and plain_name(name) in NESTED]
+    nested = [
+        name
+        for name, value in row.items()
+        if (type(value) is dict or (type(value) is str and value[:1] == "{")) and plain_name(name) in NESTED
+    ]
     if not nested:
         return row
     flat: Row = {}
-    for name, value in row.items():
-        if name in nested and not _MESSAGE & value.keys():
+    for name, raw in row.items():
+        value = structured(raw) if name in nested else raw
+        if name in nested and isinstance(value, dict) and not _MESSAGE & value.keys():
             flat |= {f"{name}.{key}": inner for key, inner in value.items()}
         else:
             flat[name] = value
@@ -121,7 +126,9 @@ def short_labels(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 def _expectations(values: Mapping[str, Any], match: AnswerMatch | None) -> tuple[Expectation, ...]:
     raw = values.get(EXPECTED)
-    raw = raw.get("text", raw) if isinstance(raw, dict) else raw
+    if isinstance(raw, dict):
+        said = recording_of(raw) if _MESSAGE & raw.keys() else None
+        raw = said.answer if said else raw.get("text", raw)
     answers = tuple(text for each in (raw if isinstance(raw, list) else [raw]) if (text := text_of(each)).strip())
     found: list[Expectation] = []
     if choices := structured(values.get("choices")):

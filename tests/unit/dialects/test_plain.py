@@ -294,7 +294,7 @@ def test_a_broken_file_of_another_dialect_keeps_its_own_problems(name: str, tmp_
 
 
 UNKNOWN = {
-    "x.csv": (b"topic,text\na,b\n", "the columns are `topic`, `text`; name it with --map input=topic"),
+    "x.csv": (b"topic,text\na,b\n", "the columns are `topic`, `text`; name it with --map input=text"),
     "x.xlsx": (b"PK\x03\x04rest", "save the sheet of an Excel workbook as CSV UTF-8"),
     "y.csv": (b"What is 2+2?,4\nWhy?,So\n", "the first line looks like data: write the names of the columns above"),
     "x.json": (b'{"post": []}', "it is JSON with the fields `post`; a plain file is a list of objects, or one"),
