@@ -18,7 +18,7 @@ from howsure.matching.numbers import read_number
 from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import CorrectChoice, ExactText, Expectation, NumericAnswer, ReferenceAnswer
 
-_TASK = re.compile(rb"^(doc_to_text|doc_to_target|doc_to_choice|include|task|group)[ \t]*:", re.MULTILINE)
+_TASK = re.compile(rb"^['\"]?(doc_to_text|doc_to_target|doc_to_choice|include|task|group)['\"]?[ \t]*:", re.MULTILINE)
 _KEYS = (
     {b"doc_to_text", b"doc_to_target"},
     {b"doc_to_text", b"doc_to_choice"},

@@ -42,7 +42,9 @@ EXPECTED = "__expected"
 TEXTS = (".txt", ".md", ".j2", ".json", ".jsonl", *YAML_ENDINGS)
 CODE_ENDINGS = (".py", ".js", ".ts", ".mjs", ".cjs", ".rb")
 MEDIA = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".mp3", ".wav", ".mp4", ".webm", ".pdf")
-_KEYS = re.compile(rb"^(prompts|providers|targets|tests|defaultTest|scenarios|redteam)[ \t]*:", re.MULTILINE)
+_KEYS = re.compile(
+    rb"^['\"]?(prompts|providers|targets|tests|defaultTest|scenarios|redteam)['\"]?[ \t]*:", re.MULTILINE
+)
 _SCHEMA = b"promptfoo.dev/config-schema"
 _FETCHED = re.compile(r"(https?|huggingface|az|s3|gs)://")
 _ENVIRONMENT = re.compile(r"\{[{%][^}]*\benv\.")
@@ -112,6 +114,8 @@ class PromptfooDialect(ToolDialect):
     def _case(self, test: Row, values: Row, prompts: Prompts, folder: ToolFolder, spot: Spot) -> Case | None:
         before, options = len(folder.problems), test["options"]
         values = {name: _content(value, folder, spot.below("vars", name)) for name, value in values.items()}
+        if len(folder.problems) > before:
+            return None
         asked = {name: _input(text, values, options, folder, spot) for name, text in prompts.items()}
         asked = asked or {"": _without_prompt(values, folder)}
         found = AssertionSet(values=values, folder=folder, languages=self._languages)

@@ -34,7 +34,7 @@ SQLITE = b"SQLite format 3\0"
 LARGEST_YAML = 1 << 26
 MOST_NODES = 20_000_000
 """Values that a YAML file may stand for, every reference written out."""
-_MARKS = (b'"gradingResult"', b'"promptIdx"', b'"testCase"', b'"prompts"')
+_MARKS = (b'"gradingResult"', b'"promptIdx"', b'"testCase"', b'"prompts"', b'"display"')
 _STATS = {"successes": Statistic.PASSED, "failures": Statistic.FAILED, "errors": Statistic.ERRORED}
 _ENCODED = ("testCase", "prompt", "provider", "response", "gradingResult", "namedScores")
 """What its database holds as JSON texts, by the names that its files have."""
