@@ -19,7 +19,7 @@ from uuid import UUID, uuid4, uuid5
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from howsure.dialects.datasets import conversion_options, digest
+from howsure.dialects.datasets import conversion_options, digest, looks_like
 from howsure.dialects.tool_results.base import CompanionReader, ResultsReader, SampleResult, UnreadableRecord
 from howsure.dialects.tool_results.samples import checked_records
 from howsure.dialects.tool_results.streams import read_head
@@ -115,7 +115,8 @@ def _what_it_is(path: Path, kit: Kit) -> str:
         command = f"howsure convert {word} {conversion_options(path, importer)}"
         return f"this is a file of {importer.name}, not results: `{command}` makes a dataset of it"
     known = ", ".join(sorted(kit.results_readers.names()))
-    return f"not recognised as results of a tool (known: {known}); name it with --from"
+    found = looks_like(path, head).partition(";")[0]
+    return f"not recognised as results of a tool: {found} (known: {known}; --from names one)"
 
 
 async def import_results(work: Workspace, paths: Sequence[str], request: ImportRequest) -> list[ImportedRun]:
