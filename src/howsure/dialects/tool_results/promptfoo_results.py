@@ -42,7 +42,6 @@ SQLITE = b"SQLite format 3\0"
 LARGEST_YAML = 1 << 26
 VALUES_A_BYTE = 10
 """How many values the aliases of a YAML file may stand for, for each of its bytes."""
-"""Values that a YAML file may stand for, every reference written out."""
 _MARKS = (b'"gradingResult"', b'"promptIdx"', b'"testCase"', b'"prompts"', b'"display"')
 _STATS = {"successes": Statistic.PASSED, "failures": Statistic.FAILED, "errors": Statistic.ERRORED}
 _ENCODED = ("testCase", "prompt", "provider", "response", "gradingResult", "namedScores")
