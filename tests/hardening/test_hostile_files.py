@@ -129,6 +129,7 @@ def test_attachments_of_a_log_name_no_others(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps({**inspect_header([sample]), "samples": [sample]}))
     record = next(each for each in InspectLogReader().read(path) if hasattr(each, "case"))
+    assert isinstance(record.case.input, SingleTurn)
     assert record.case.input.message == "attachment://n1 " * 10
 
 

@@ -155,17 +155,17 @@ def _as_javascript(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if isinstance(value, dict | list) else value
 
 
-class _Pairs(dict[str, Any]):
+class _NunjucksObject(dict[str, Any]):
     """An object of Nunjucks: `{% for key, value in it %}` goes over its pairs."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.items())
 
 
-def _with_pairs(value: Any) -> Any:
+def _as_nunjucks(value: Any) -> Any:
     if isinstance(value, dict):
-        return _Pairs({key: _with_pairs(each) for key, each in value.items()})
-    return [_with_pairs(each) for each in value] if isinstance(value, list) else value
+        return _NunjucksObject({key: _as_nunjucks(each) for key, each in value.items()})
+    return [_as_nunjucks(each) for each in value] if isinstance(value, list) else value
 
 
 def _sandbox(shown: Callable[[Any], Any], undefined: type[Undefined]) -> _TemplateSandbox:
@@ -206,7 +206,7 @@ def fill(text: str, values: Mapping[str, Any], sandbox: _TemplateSandbox = NUNJU
     if "{{" not in text and "{%" not in text and "{#" not in text:
         return text
     if "{% for" in text and sandbox is NUNJUCKS:
-        values = {name: _with_pairs(value) for name, value in values.items()}
+        values = {name: _as_nunjucks(value) for name, value in values.items()}
     pieces: list[str] = []
     length = 0
     with _attributed():
