@@ -27,7 +27,7 @@ ENDINGS = (".md", ".markdown")
     "--judge",
     default=None,
     metavar="SPEC",
-    help="Who writes the root causes: offline (nobody), recorded:FILE, provider:model.",
+    help="Who writes the root causes: offline (none), recorded:FILE, provider:model.",
 )
 @click.option("--record-judge", "record", default="", metavar="FILE", help="Append the judge's reply to FILE.")
 @click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on the judge: 2USD, 500ktok, 10m.")
