@@ -12,7 +12,7 @@ import numpy as np
 from howsure.model.calibration import Figure
 from howsure.services.judge.agreement import case_rate
 from howsure.services.judge.migrate import may_replace
-from howsure.stats.agreement_intervals import kappas, weighted_kappa
+from howsure.stats.agreement_intervals import case_tables, kappas, table_figure
 from howsure.stats.draws import doubt_chances, stratum_chances
 from howsure.stats.intervals import Interval
 from howsure.stats.paired_differences import paired_rates
@@ -100,7 +100,7 @@ def kappa_draw(random: Random, truth: float, right: tuple[float, float], n: int)
     cells = np.array([truth * right[0], truth * (1 - right[0]), (1 - truth) * (1 - right[1]), (1 - truth) * right[1]])
     people = (random.random(n) < truth).astype(np.float64)
     judge = _judge(random, people, right)
-    interval = weighted_kappa((people == 1).tolist(), (judge == 1).tolist(), range(n), [1.0] * n)[1]
+    interval = table_figure(case_tables((people == 1).tolist(), (judge == 1).tolist(), range(n), [1.0] * n))[1]
     # Where kappa is undefined, nothing is said.
     return interval is None or _held(interval, float(kappas(cells[None, :])[0]))
 

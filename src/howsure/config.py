@@ -27,6 +27,10 @@ FILE = "howsure.yaml"
 DATABASE = ".howsure/howsure.db"
 MAX_SESSION = 10_000
 MAX_YAML_VALUES = 100_000
+ALWAYS = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "TZ", "VIRTUAL_ENV", "SYSTEMROOT")
+"""The variables that every program gets, beside `LC_…`. All others, keys above all, must be listed."""
+PYTHON = {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+"""Without these a Python program keeps its answers in a buffer, and both sides wait."""
 """Values that a YAML file may hold, its aliases written out."""
 FORMER_FILES = {"assay.yaml": FILE, ".assay": ".howsure"}
 """What the files of a folder were called under the product's former name."""
@@ -374,15 +378,23 @@ def _is_there(path: Path) -> bool:
         ) from error
 
 
-def load_yaml(text: str, kind: type[yaml.SafeLoader] = yaml.SafeLoader) -> tuple[yaml.Node | None, Any]:
-    """The document and its value. YAMLError also where it is nested too deep, or where its aliases stand for too many
-    values: each may name others that name others."""
+def program_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a program that is started gets of the environment, beside what settings list for it."""
+    usual = {name: value for name, value in environ.items() if name in ALWAYS or name.startswith("LC_")}
+    return {**PYTHON, **usual}
+
+
+def load_yaml(
+    text: str, kind: type[Any] = yaml.SafeLoader, most: int = MAX_YAML_VALUES
+) -> tuple[yaml.Node | None, Any]:
+    """The document and its value. YAMLError also where it is nested too deep, or where its aliases stand for more than
+    `most` values: each may name others that name others."""
     loader = kind(text)
     try:
         root = loader.get_single_node()
         if root is None:
             return None, None
-        _count_values(root, {})
+        _count_values(root, {}, most)
         return root, loader.construct_document(root)
     except RecursionError:
         raise yaml.YAMLError("it is nested too deep") from None
@@ -392,18 +404,18 @@ def load_yaml(text: str, kind: type[yaml.SafeLoader] = yaml.SafeLoader) -> tuple
         loader.dispose()
 
 
-def _count_values(node: yaml.Node, known: dict[int, int]) -> int:
+def _count_values(node: yaml.Node, known: dict[int, int], most: int) -> int:
     if id(node) in known:
         return known[id(node)]
-    known[id(node)] = MAX_YAML_VALUES  # what holds itself never ends
+    known[id(node)] = most  # what holds itself never ends
     if isinstance(node, yaml.ScalarNode):
         node.value.encode()  # refuses half characters, which an escape may name
     inner = node.value if isinstance(node, yaml.SequenceNode) else ()
     if isinstance(node, yaml.MappingNode):
         inner = [each for pair in node.value for each in pair]
-    count = known[id(node)] = 1 + sum(_count_values(each, known) for each in inner)
-    if count > MAX_YAML_VALUES:
-        raise yaml.YAMLError(f"with its aliases written out it holds more than {MAX_YAML_VALUES:,} values")
+    count = known[id(node)] = 1 + sum(_count_values(each, known, most) for each in inner)
+    if count > most:
+        raise yaml.YAMLError(f"with its aliases written out it holds more than {most:,} values")
     return count
 
 

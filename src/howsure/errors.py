@@ -130,7 +130,7 @@ class StorageFault(ConfigInvalid):
 
 
 class Unreachable(StorageFault):
-    """The database cannot be used just now."""
+    """The database, or a service that was asked, cannot be used just now."""
 
 
 class UnknownName(InputError):

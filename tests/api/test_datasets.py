@@ -45,6 +45,25 @@ def test_a_file_of_any_dialect_is_kept_byte_for_byte_and_run(ask: Asker, dialect
     assert [each["test_case_id"] for each in results] == [each["test_case_id"] for each in cases[:2]]
 
 
+TEMPLATE = "contains:{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}"
+PLAIN = {
+    "a.csv": f'question,response,__expected\nWhy?,So,"{TEMPLATE}"\n',
+    "a.jsonl": json.dumps({"vars": {"v": TEMPLATE}, "question": "Why?", "answer": "So", "response": "So"}),
+    "a.json": json.dumps([{"question": "Why?", "answer": "So", "response": "So"}]),
+    "a": json.dumps([{"question": "Why?", "answer": "So", "response": "So"}]),
+}
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_dataset_is_run_in_the_dialect_in_which_it_was_checked(ask: Asker, name: str) -> None:
+    """Files of other tools are not taken here: a stored file that looks like one does not become one when it is run."""
+    made = ask("POST", "/datasets", a_dataset(name=name, content=PLAIN[name]))
+    assert (made.status, made.body.get("dialect")) == (201, "plain"), made.body
+    queued = ask.made("/runs", {"dataset_id": made.body["dataset_id"], "agent_id": AGENT}, 202)
+    run = ask.finished(queued["run_id"])
+    assert (run["status"], run["total"], run["passed"] + run["failed"]) == ("completed", 1, 1), run["error"]
+
+
 def test_a_file_with_problems_is_refused_with_all_of_them(ask: Asker) -> None:
     lines = [json.dumps({**a_case(), "task_type": "nonsense"}), json.dumps(a_case()), "{"]
     reply = ask("POST", "/datasets", a_dataset(content="\n".join(lines)))

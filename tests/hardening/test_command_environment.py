@@ -1,4 +1,5 @@
-"""A command target got the whole environment, keys of providers included. It gets what is listed."""
+"""A command target got the whole environment, keys of providers included. It gets what is listed; so do the programs of
+a promptfoo configuration, and the code that checks its answers."""
 
 from __future__ import annotations
 
@@ -75,3 +76,24 @@ def test_a_secret_that_stands_in_the_file_is_refused(folder: Path) -> None:
     assert done.exit_code == 2
     assert "`targets.bot.env`: OPENAI_API_KEY: a secret may not stand in a file" in done.stderr
     assert "sk-1" not in done.output
+
+
+PROMPTFOO = """prompts: ['{{v}}']
+providers:
+  - id: 'exec: sh say.sh'
+    env: {REGION: '{{env.REGION}}', MODE: test}
+tests:
+  - vars: {v: x}
+    assert:
+      - {type: equals, value: '--value-of-REGION-test'}
+      - {type: python, value: "__import__('os').environ.get('OPENAI_API_KEY') is None"}
+"""
+
+
+def test_programs_and_checks_of_a_promptfoo_configuration_get_no_keys(folder: Path) -> None:
+    (folder / "promptfooconfig.yaml").write_text(PROMPTFOO, encoding="utf-8")
+    (folder / "say.sh").write_text('echo "$OPENAI_API_KEY-$GITHUB_TOKEN-$REGION-$MODE"\n', encoding="utf-8")
+    done = CliRunner().invoke(program, ["run", "promptfooconfig.yaml", "--trust", "--quiet", "--json"])
+    assert done.exit_code == 0, done.output
+    (result,) = json.loads(CliRunner().invoke(program, ["results", "--json"]).stdout)
+    assert (result["verdict"], result["output"]["messages"][-1]["content"]) == ("passed", "--value-of-REGION-test")

@@ -64,6 +64,7 @@ class RuleShape(OpenBody):
     component_scope: Scope | None = None
     component_ids: list[Key] | None = None
     component_names: list[NonBlankName] | None = None
+    outcome_check: Json | None = None
 
 
 class RubricGiven(OpenBody):
@@ -88,7 +89,12 @@ class Inputs(OpenBody):
     initial_message: Text | None = None
     starting_prompt: Text | None = Field(default=None, description="Another name of `initial_message`")
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
+    goal: Text | None = None
+    facts: Json | list[Json] | None = None
+    conversation_plan: Text | list[Text | Json] | None = None
+    state: Json | None = None
     messages: Annotated[list[Json], Field(min_length=1)] | None = None
+    tool_calls: list[Json] | None = None
     voice_metrics: Json | None = None
 
 

@@ -149,7 +149,8 @@ class LimitedBody:
             return await self._receive()
         left = self._limits.body_seconds - (perf_counter() - self._begun)
         try:
-            message = await asyncio.wait_for(self._receive(), max(0.0, min(left, self._limits.chunk_seconds)))
+            async with asyncio.timeout(max(0.0, min(left, self._limits.chunk_seconds))):
+                message = await self._receive()
         except TimeoutError:
             raise HTTPException(408, "the body did not come in time") from None
         piece = message.get("body", b"")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -129,6 +130,11 @@ def map_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return parsed_option(read_map, "--map", "map", multiple=True, metavar="ROLE=COLUMN", help=text)(command)
 
 
+SCOPES = ("app", "user", "temp")
+SCOPED = re.compile(r"([A-Za-z_][\w.-]*)\s*:\s*(?!//)(.*)", re.DOTALL)
+"""The rest of a key after a prefix, and the value; an address is a value."""
+
+
 def split_pair(text: str, option: str) -> tuple[str, str]:
     key, colon, value = clean_text(text).partition(":")
     if not colon or not key.strip():
@@ -137,8 +143,15 @@ def split_pair(text: str, option: str) -> tuple[str, str]:
 
 
 def read_pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
-    """`key:value`; a value that is JSON is read as such, any other is text."""
-    return {key: _value(value) for key, value in (split_pair(text, option) for text in texts)}
+    """`key:value`; a value that is JSON is read as such, any other is text. ADK's prefixes belong to the key:
+    `app:season:winter`."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, value = split_pair(text, option)
+        if key in SCOPES and (scoped := SCOPED.fullmatch(value)):
+            key, value = f"{key}:{scoped[1]}", scoped[2]
+        found[key] = _value(value)
+    return found
 
 
 def _value(text: str) -> Any:

@@ -163,6 +163,8 @@ def looks_like(path: Path, head: bytes) -> str:
         )
     if path.suffix.lower() in (".yaml", ".yml"):
         return "it is YAML; cases are read from CSV, JSONL, JSON and Parquet"
+    if path.suffix.lower() in _CODE:
+        return "it is code, which is not run; let it write its cases to a CSV, JSON or JSONL file (promptfoo: to YAML)"
     if b"\0" in head:
         return "it is a binary file; cases are read from CSV, JSONL, JSON and Parquet"
     return "it is text; cases are read from CSV, JSONL, JSON and Parquet, by the ending of the file's name"
@@ -170,6 +172,7 @@ def looks_like(path: Path, head: bytes) -> str:
 
 _LISTS = ("data", "examples", "rows", "samples", "questions", "records", "dataset", "train", "test")
 """Fields in which other people's files hold their rows."""
+_CODE = (".py", ".js", ".ts", ".mjs", ".cjs", ".ipynb")
 _MOST_NAMED = 6
 _CONTAINERS = {
     b"PK\x03\x04": "it is a ZIP archive; save the sheet of an Excel workbook as CSV UTF-8, and unpack any other",
@@ -299,12 +302,14 @@ def read_cases(path: Path, dialect: Importer, report: FileReport | None = None) 
 def _validated_cases(path: Path, dialect: Importer, report: FileReport) -> Iterator[Case]:
     reading, left = _Pass(path, dialect, again=True), report.cases if report.size else None
     for item in reading:
+        if isinstance(item, Problem) and item.level is not Level.ERROR:
+            continue  # to the end: other files of a dataset may be hashed until then
         if left == 0:
             break
         if isinstance(item, Case):
             left = None if left is None else left - 1
             yield item
-        elif item.level is Level.ERROR:
+        else:
             raise file_changed(path)
     if reading.sha256 != report.sha256 and (left or bytes_added(path, report.sha256, report.size) is None):
         raise file_changed(path)

@@ -1,10 +1,12 @@
-"""`code_check`: grades answers by programs in a dataset, or in files beside it. Each runs in a process of its own with
-a time limit. The grader is not built in: a run gets it only for a trusted file."""
+"""`code_check`: programs that stand in a dataset, or in files beside it, decide about answers. Each runs in a process
+of its own with a time limit, and without the keys of the environment. The grader is no built-in: a run gets it only for
+a file that somebody trusts."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import sys
 from asyncio.subprocess import PIPE
@@ -14,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from howsure.config import program_environment
 from howsure.graders.expectations import ExpectationGrader, numbered
 from howsure.model.case import Case, opening
 from howsure.model.expectation import CodeCheck
@@ -52,7 +55,12 @@ class CodeCheckGrader(ExpectationGrader[CodeCheck]):
         given = {"code": check.code, "file": check.file, "function": check.function, "output": output}
         request = msgspec.json.encode({**given, "context": {**context, "config": check.config}})
         process = await asyncio.create_subprocess_exec(
-            *_RUNNERS[check.language], cwd=self._folder, stdin=PIPE, stdout=PIPE, stderr=PIPE
+            *_RUNNERS[check.language],
+            cwd=self._folder,
+            env=program_environment(os.environ),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
         )
         try:
             async with asyncio.timeout(self._seconds):

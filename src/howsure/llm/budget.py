@@ -130,6 +130,6 @@ def check_priced(allowance: Allowance, models: Iterable[tuple[str, bool]]) -> No
     unknown = [name for name, known in models if not known]
     if allowance.usd is not None and unknown:
         raise ConfigInvalid(
-            f"a budget in USD needs the price of {', '.join(unknown)}; set it under `prices` in howsure.yaml"
+            f"--budget in USD needs the price of {', '.join(unknown)}; set it under `prices` in howsure.yaml"
             " ({prompt, completion} in USD for a million tokens), or give the budget in tokens or time"
         )

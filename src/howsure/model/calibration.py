@@ -58,6 +58,10 @@ class VerdictFigures(Struct, frozen=True, kw_only=True):
     classes: dict[str, ClassFigures]
     confusion: dict[str, dict[str, int]]
 
+    @property
+    def agreed(self) -> int:
+        return self.confusion["pass"]["pass"] + self.confusion["fail"]["fail"]
+
 
 class RatingFigures(Struct, frozen=True, kw_only=True):
     """The numbers of the judge against those of people. `bias` is the mean of the judge minus that of people. The

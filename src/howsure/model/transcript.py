@@ -44,6 +44,10 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result: ToolResult | None = None
 
 
+CODE_EXECUTION = "code_execution"
+"""The tool name for code that a model wrote and its provider ran."""
+
+
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message. A message of the assistant may have tool calls, and names the agent if several take part."""
 

@@ -14,6 +14,10 @@ MADE_ID = re.compile(
     rf"{UUID.pattern}|(?:[a-z]+[-_](?=\d*[a-f]))?(?=[a-f]*\d)(?P<hash>[0-9a-f]{{12,64}})(-\d+)?", re.IGNORECASE
 )
 """A UUID, or a hash with its place among equals, after `row-` or the like."""
+ON_A_MACHINE = re.compile(
+    r"(?:/(?:home|Users|usr|tmp|var|opt|mnt|srv|root|private|Volumes)|[A-Za-z]:)[/\\].*[/\\](?P<name>[^/\\]+)"
+)
+"""An absolute path of somebody's machine, as some tools name their cases."""
 LONG_LINE = 100
 """A text is examined up to this many times the length that it is cut to."""
 
@@ -36,8 +40,10 @@ def short_ids(text: str) -> str:
 
 
 def short_case_id(id: str) -> str:
-    """An id as a list shows it: of one that a machine made, the beginning."""
-    made = MADE_ID.fullmatch(id)
+    """An id as a list shows it: of one that a machine made, the beginning; of a path, the file's name."""
+    made, path = MADE_ID.fullmatch(id), ON_A_MACHINE.fullmatch(id)
+    if path:
+        return one_line(path["name"], 80)
     return (made["hash"] or id)[:8] if made else one_line(id, 80)
 
 

@@ -59,7 +59,7 @@ def write_starter_files(folder: Path, *, force: bool = False) -> StarterFiles:
 def write_data_files(data: Path, folder: Path, *, force: bool = False) -> StarterFiles:
     """Settings, an agent to fill in and a first run for a file of cases. DatasetInvalid if it cannot be read."""
     kit = builtin_kit(builtin_profiles())
-    reader = detect(data, kit.dialects, kit.importers)
+    reader = detect(data, kit.dialects, kit.importers, kit.results_readers)
     cases = list(islice(read_cases(data, reader), _LOOKED_AT))
     answered = all(case.recorded is not None for case in cases)
     expected = [each for case in cases for each in case.expectations if isinstance(each, ReferenceAnswer)]

@@ -45,7 +45,8 @@ async def end_process(process: Process, seconds: float, kill: Callable[[], None]
     if process.stdin is not None:
         process.stdin.close()
     with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await process.wait()
     if process.returncode is None:
         kill()
         await process.wait()

@@ -1,10 +1,10 @@
-"""Intervals of agreement that stay honest with few cases. Cohen's kappa of two verdicts: the percentile bootstrap holds
-the true value 55 to 90 times of 100 with ten or twenty cases, so the four counts are given a Jeffreys prior instead.
-How far grades follow quality bands: a bootstrap over whole cases."""
+"""Intervals of agreement that stay honest with few cases. Cohen's kappa and F1 of two verdicts: the percentile
+bootstrap holds the true value 25 to 90 times of 100 with ten or twenty cases, so the four counts are given a Jeffreys
+prior instead. How far grades follow quality bands: a bootstrap over whole cases."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -57,42 +57,57 @@ def weighted_rate(
     return rate, exact_interval(rate, 1 / float((by_case**2).sum()), confidence)
 
 
-def weighted_kappa(
-    first: Sequence[bool],
-    second: Sequence[bool],
-    cases: Sequence[Hashable],
-    weights: Sequence[float],
-    confidence: float = 0.95,
-) -> tuple[float | None, Interval | None]:
-    """Cohen's kappa and its interval. No interval: fewer than ten cases."""
+def f1_of_passes(tables: Floats) -> Floats:
+    """The F1 of passes of each table: the harmonic mean of precision and recall. Not a number where nobody passes
+    anything."""
+    both, first, second, _ = tables.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = 2 * both / (2 * both + first + second)
+    return found
+
+
+def f1_of_fails(tables: Floats) -> Floats:
+    """The same of fails."""
+    return f1_of_passes(tables[:, ::-1])
+
+
+def case_tables(
+    first: Sequence[bool], second: Sequence[bool], cases: Sequence[Hashable], weights: Sequence[float]
+) -> Floats:
+    """Verdicts of two as a table for each case: pass and pass, pass and fail, fail and pass, fail and fail."""
     cells = np.array([2 * (not one) + (not other) for one, other in zip(first, second, strict=True)], dtype=np.int64)
     numbers = _numbers(cases)
     tables = np.zeros((int(numbers.max(initial=-1)) + 1, 4))
     np.add.at(tables, (numbers, cells), np.asarray(weights, dtype=np.float64))
-    value = float(kappas(tables.sum(axis=0)[None, :])[0]) if len(tables) else np.nan
-    return (None, None) if np.isnan(value) else (value, case_kappa_interval(tables, confidence))
+    return tables
 
 
-def case_kappa_interval(tables: Floats, confidence: float = 0.95) -> Interval | None:
-    """The same from the table of each case."""
-    count, total = len(tables), tables.sum(axis=0)
+def table_figure(
+    tables: Floats, statistic: Callable[[Floats], Floats] = kappas, confidence: float = 0.95
+) -> tuple[float | None, Interval | None]:
+    """A statistic of the tables of all cases, and its interval. No interval: fewer than ten cases."""
+    total = tables.sum(axis=0)
+    value = float(statistic(total[None, :])[0]) if len(tables) else np.nan
+    if np.isnan(value):
+        return None, None
+    count = len(tables)
     if count < FEWEST:
-        return None
+        return value, None
     random = np.random.default_rng(SEED)
     tail = (1 - confidence) / 2 * next((part for limit, part in TAILS if count < limit), 1.0)
     if count >= MANY and (np.count_nonzero(tables, axis=1) > 1).any():
         kinds, times = np.unique(tables, axis=0, return_counts=True)
-        drawn = kappas(random.multinomial(count, times / count, size=DRAWS) @ kinds)
+        drawn = statistic(random.multinomial(count, times / count, size=DRAWS) @ kinds)
         drawn = drawn[~np.isnan(drawn)]
         if len(drawn) < MOSTLY_DEFINED * DRAWS:
-            return None
+            return value, None
     else:
         worth = total.sum() ** 2 / (tables.sum(axis=1) ** 2).sum()
-        drawn = kappas(random.dirichlet(total * worth / total.sum() + PRIOR, size=DRAWS))
+        drawn = statistic(random.dirichlet(total * worth / total.sum() + PRIOR, size=DRAWS))
         drawn = drawn[~np.isnan(drawn)]
     low, high = (float(each) for each in np.quantile(drawn, (tail, 1 - tail)))
-    # Without any disagreement, complete agreement stays possible.
-    return low, 1.0 if total[1] + total[2] == 0 else high
+    # Without a single disagreement, complete agreement stays possible.
+    return value, (min(low, value), 1.0 if total[1] + total[2] == 0 else max(high, value))
 
 
 class BandAgreement(Struct, frozen=True, kw_only=True):

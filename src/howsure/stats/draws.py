@@ -31,6 +31,23 @@ def draw_order(names: Sequence[str], chances: Sequence[float], seed: str = SEED)
     return [place for _, place in sorted(keys)]
 
 
+def inclusion_probabilities(drawn: Sequence[float], answers: int) -> list[float]:
+    """The probability with which each label came among the labels: in proportion to its chance, at most 1, and such
+    that the labels together stand for all answers (the inverse probabilities sum to `answers`)."""
+    found, sure = [1.0] * len(drawn), 0
+    order = sorted(range(len(drawn)), key=lambda place: -drawn[place])
+    inverse = sum(1 / chance for chance in drawn)
+    while sure < len(drawn) < answers:
+        factor = inverse / (answers - sure)
+        if factor * drawn[order[sure]] < 1:
+            for place in order[sure:]:
+                found[place] = factor * drawn[place]
+            break
+        inverse -= 1 / drawn[order[sure]]
+        sure += 1
+    return found
+
+
 def stratum_chances(strata: Sequence[Hashable]) -> list[float]:
     """The mean of a plain random draw and one in which all strata are equally frequent, so that rare verdicts occur
     too."""

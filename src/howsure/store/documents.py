@@ -302,7 +302,7 @@ def _create(connection: Connection, owned: DocumentKey, draft: DocumentDraft, no
     try:
         connection.execute(insert(documents).values(**values, **about, **times, version=1))
     except IntegrityError as error:
-        raise Conflict(f"there is a {_name(*owned[1:])} already") from error
+        raise Conflict(f"the {_name(*owned[1:])} is there already") from error
     _write_version(connection, owned, 1, draft, now, about)
 
 

@@ -7,15 +7,19 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import os
+import re
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from howsure.config import program_environment
 from howsure.errors import TargetFailed
 from howsure.targets.objects import load_object
 
 LONGEST_ERROR = 500
+_VARIABLE = re.compile(r"\{\{\s?env\.(\w+)\s?\}\}")
 
 
 def echo(prompt: str) -> str:
@@ -41,11 +45,13 @@ async def call_python(
 
 
 async def call_program(
-    prompt: str, state: Mapping[str, Any], command: str, config: Mapping[str, Any], folder: str
+    prompt: str, state: Mapping[str, Any], command: str, config: Mapping[str, Any], env: Mapping[str, Any], folder: str
 ) -> str:
-    """The output of a program that is started with the prompt, its options and the context."""
+    """What a program prints that is started with the prompt, its options and the context. `env` are the variables that
+    its provider lists, `{{env.NAME}}` being one of ours."""
     if not (words := shlex.split(command)):
         raise TargetFailed("the provider names no program")
+    listed = {name: _VARIABLE.sub(lambda mark: os.environ.get(mark[1], ""), str(value)) for name, value in env.items()}
     context = [json.dumps({"config": dict(config)}), json.dumps({"vars": dict(state)})]
     try:
         process = await asyncio.create_subprocess_exec(
@@ -53,6 +59,7 @@ async def call_program(
             prompt,
             *context,
             cwd=folder,
+            env={**program_environment(os.environ), **listed},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from howsure.model.score import Direction
 from howsure.wire.analyses import GateDecision
 from howsure.wire.base import Json, WireShape, documented_as, read_shape
 from howsure.wire.results import Result
@@ -56,6 +57,25 @@ class CandidateTotals(Struct, frozen=True, kw_only=True):
     pass_rate: float | None
     pass_rate_interval: Interval | None
     pass_rate_if_decided: Interval | None = None
+
+
+class GraderTotals(Struct, frozen=True, kw_only=True):
+    """What one grader gave the cases of one candidate: `scored` counts those that have a value."""
+
+    name: str
+    candidate: str
+    scored: int
+    passed: int
+    failed: int
+    errored: int
+    not_applicable: int
+    no_judge: int
+    mean: float | None
+    scale: tuple[float | None, float | None]
+    direction: Direction
+    pass_mark: float | None
+    pass_rate: float | None
+    pass_rate_interval: Interval | None
 
 
 class SliceTotals(CandidateTotals, frozen=True, kw_only=True):
@@ -159,7 +179,7 @@ class Run(WireShape, frozen=True, kw_only=True):
         dict[str, CandidateTotals],
         Meta(description="By candidate, what is certain first; one without a name where there is only one"),
     ] = {}
-    graders: Annotated[list[Json], Meta(description="What each grader gave: counts, mean, scale, pass mark")] = []
+    graders: Annotated[list[Json], documented_as(list[GraderTotals], "What each grader gave")] = []
     criteria: Tally | None = None
     rubric_rules: Tally | None = None
     target: str = ""

@@ -190,6 +190,14 @@ def change_of(given: BaseModel, caller: Caller) -> documents.DocumentChange:
     return documents.DocumentChange(body=body, author=caller.name, note=body.get("note") or "")
 
 
+def patched(given: type[Given], merged: dict[str, Any]) -> Given:
+    """A body whose fields are those that were and those that were sent, checked."""
+    try:
+        return given.model_validate({k: value for k, value in merged.items() if value is not None or k == "agent_id"})
+    except ValidationError as error:
+        raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in error.errors()]) from None
+
+
 def document_router(shelf: DocumentRoutes) -> APIRouter:
     router = APIRouter(prefix=shelf.path, tags=[shelf.path.strip("/")], route_class=StrictRoute)
     editions = VersionRoutes(shelf.kind, "/{id}", shelf.shape, f"{shelf.path}/{{id}}")
@@ -280,12 +288,7 @@ def _patching(router: APIRouter, shelf: DocumentRoutes, given: type[Given], edit
         expected = await expected_version(host, shelf.kind, id, caller, if_match)
         before = await host.store.documents.get(shelf.kind, id, within=caller.within)
         head = {"name": before.name, "agent_id": before.agent_id or None}
-        merged = {**head, **document_body(before), **body}
-        try:
-            kept = {name: value for name, value in merged.items() if value is not None or name == "agent_id"}
-            checked = given.model_validate(kept)
-        except ValidationError as error:
-            raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in error.errors()]) from None
+        checked = patched(given, {**head, **document_body(before), **body})
         change, version = change_of(checked, caller), expected or before.edition.version
         changed = await documents.change_document(host, shelf.kind, id, change, caller.within, version)
         return await editions.answer(host, changed)

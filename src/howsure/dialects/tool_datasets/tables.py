@@ -20,6 +20,7 @@ from howsure.dialects.tables import head_names
 from howsure.errors import Problem
 from howsure.model.case import Case
 from howsure.model.expectation import Trajectory
+from howsure.model.transcript import BrokenRecording
 
 STEPS = ("outputs.trajectory", "outputs.expected_trajectory")
 ENDINGS = (".json", ".jsonl", ".ndjson", ".csv")
@@ -61,10 +62,10 @@ class ToolTable(PlainDialect):
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         for each in super().read_watched(path, watch):
-            yield _with_trajectory(each) if isinstance(each, Case) else each
+            yield _of_a_dataset(each) if isinstance(each, Case) else each
 
     def case(self, row: Row) -> Case:
-        return _with_trajectory(super().case(row))
+        return _of_a_dataset(super().case(row))
 
     def row(self, case: Case) -> Row:
         found = row_of(case)
@@ -87,8 +88,10 @@ class ToolTable(PlainDialect):
         RowDialect.write(self, cases, path)
 
 
-def _with_trajectory(case: Case) -> Case:
-    """A list `trajectory` among the outputs is the expected trajectory."""
+def _of_a_dataset(case: Case) -> Case:
+    """An empty answer is none yet; a list `trajectory` among the outputs is the expected trajectory."""
+    if isinstance(case.recorded, BrokenRecording):
+        case = replace(case, recorded=None)
     steps: list[Any] = next((case.metadata[name] for name in STEPS if isinstance(case.metadata.get(name), list)), [])
     if not steps or not all(isinstance(each, str) for each in steps):
         return case

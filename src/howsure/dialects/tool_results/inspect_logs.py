@@ -3,8 +3,8 @@ case, an epoch a repeat. C passes and I, P and N fail; so do true and false. Oth
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -22,7 +22,8 @@ from howsure.model.transcript import Usage
 TOOL = "inspect"
 NEWEST_SCHEMA = 2
 HEADER, START, SAMPLES = "header.json", "_journal/start.json", "samples/"
-ATTACHMENT = "attachment://"
+LARGEST_SAMPLE = 1 << 26
+_ATTACHMENT = re.compile(r"attachment://([0-9A-Za-z_-]+)")
 LONGEST_ERROR = 200
 LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 UNFINISHED = "let it end, or mend it with `inspect log recover`"
@@ -43,7 +44,7 @@ class InspectLogReader:
     def read(self, path: Path) -> Iterator[ResultsRecord]:
         if not read_head(path).startswith(b"PK"):
             with json_document(path, "samples") as log:
-                yield from read_records(log.rows(), read_sample)
+                yield from read_records(log.rows(), lambda sample: read_sample(sample, _scored(log.rest)))
                 yield _tool_run(path, log.rest)
             return
         with ResultsArchive(path) as archive:
@@ -59,7 +60,7 @@ class InspectLogReader:
             order = {str(id): place for place, id in enumerate(ids)}
             names = [name for name in archive.members if name.startswith(SAMPLES) and name.endswith(".json")]
             names.sort(key=lambda name: order.get(name.removeprefix(SAMPLES).rpartition("_epoch_")[0], len(order)))
-            yield from read_records(archive.rows(names), read_sample)
+            yield from read_records(archive.rows(names), lambda sample: read_sample(sample, _scored(header)))
             yield run
 
 
@@ -94,7 +95,7 @@ def _tool_run(path: Path, log: Any) -> ToolRun:
 def _aggregates(results: Json, config: Json) -> Iterator[ToolAggregate]:
     """Every metric of every scorer. Only the mean over epochs is one that we compute too."""
     reducers = config.get("epochs_reducer") or ["mean"]
-    for scored in results.get("scores") or ():
+    for scored in _scored({"results": results}):
         usual = scored.get("reducer") in (None, "mean") and reducers == ["mean"]
         scorer, name = scored.get("scorer") or scored["name"], scored["name"]
         score = name if name == scorer else f"{scorer}.{name}"
@@ -106,9 +107,21 @@ def _aggregates(results: Json, config: Json) -> Iterator[ToolAggregate]:
                 yield ToolAggregate(name=label, value=float(metric["value"]), statistic=kind, score=score)
 
 
-def read_sample(sample: Json) -> SampleRecord:
-    """A sample as a case, its conversation and its scores."""
-    text_of = partial(_text, attachments=sample.get("attachments") or {})
+def _scored(log: Json) -> list[Json]:
+    """The scorers of a log with their metrics; early logs have a single one."""
+    results = log.get("results") or {}
+    if isinstance(only := results.get("scorer"), dict):
+        return [{**only, "scorer": only["name"], "metrics": results.get("metrics") or only.get("metrics")}]
+    return results.get("scores") or []
+
+
+def read_sample(sample: Json, scored: list[Json]) -> SampleRecord:
+    """A sample as a case, its conversation and its scores; `scored` names the scorer of an early log."""
+    early = (sample.get("transcript") or {}).get("content")
+    text_of = _Attachments(sample.get("attachments") or early or {}).text
+    scores = sample.get("scores") or {}
+    if sample.get("score"):
+        scores = {str((scored or [{}])[0].get("name") or "score"): sample["score"]}
     raw, said, target = sample["input"], (sample.get("output") or {}).get("choices") or (), sample.get("target")
     targets = [str(each) for each in (target if isinstance(target, list) else [target]) if each not in (None, "")]
     options = dict(zip(ascii_uppercase, sample.get("choices") or (), strict=False))
@@ -119,7 +132,7 @@ def read_sample(sample: Json) -> SampleRecord:
         expected=samples.expect_answers(targets, options),
         messages=samples.read_messages(sample.get("messages") or (), text_of),
         said=text_of(said[0]["message"].get("content")) if said else None,
-        grades=_grades(sample.get("scores") or {}),
+        grades=_grades(scores),
         error=sample.get("error"),
         repeat=int(sample.get("epoch") or 1),
         seconds=sample.get("total_time"),
@@ -129,13 +142,23 @@ def read_sample(sample: Json) -> SampleRecord:
     )
 
 
-def _text(content: Any, attachments: Mapping[str, str]) -> str:
-    """The text of a content. Long texts stand apart in a log, and are put back here."""
-    text = samples.plain_text(content)
-    if attachments and ATTACHMENT in text:
-        for name, value in attachments.items():
-            text = text.replace(f"{ATTACHMENT}{name}", value)
-    return text
+class _Attachments:
+    """Long texts, which stand apart in a log, put back where they are named. What they hold names no others."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+        self._left = LARGEST_SAMPLE
+
+    def text(self, content: Any) -> str:
+        text = samples.plain_text(content)
+        return _ATTACHMENT.sub(self._one, text) if self._texts and "attachment://" in text else text
+
+    def _one(self, found: re.Match[str]) -> str:
+        value = self._texts.get(found[1], found[0])
+        self._left -= len(value)
+        if self._left < 0:
+            raise ValueError(f"with its attachments the sample has more than {LARGEST_SAMPLE:,} characters")
+        return value
 
 
 def _usage(usage: Mapping[str, Json]) -> Usage | None:

@@ -15,12 +15,20 @@ from typing import Any
 import msgspec
 import yaml
 
+from howsure.config import MAX_YAML_VALUES, load_yaml
 from howsure.dialects.importers.base import text_hash
 from howsure.dialects.strict_json import Json, head_keys
 from howsure.dialects.tool_results import samples
 from howsure.dialects.tool_results.base import ResultsRecord
 from howsure.dialects.tool_results.samples import SampleRecord, number_score, read_records, read_time, show_value
-from howsure.dialects.tool_results.streams import container_fault, json_document, json_lines, json_value, read_head
+from howsure.dialects.tool_results.streams import (
+    LARGEST_VALUE,
+    container_fault,
+    json_document,
+    json_lines,
+    json_value,
+    read_head,
+)
 from howsure.model.case import SingleTurn
 from howsure.model.expectation import Criteria, Criterion, Expectation, text_id
 from howsure.model.score import UNIT, Grade, Score
@@ -32,17 +40,19 @@ ERROR = 2
 """`failureReason` of a test that broke; 1 is an assertion that failed."""
 SQLITE = b"SQLite format 3\0"
 LARGEST_YAML = 1 << 26
-MOST_NODES = 20_000_000
-"""Values that a YAML file may stand for, every reference written out."""
-_MARKS = (b'"gradingResult"', b'"promptIdx"', b'"testCase"', b'"prompts"')
+VALUES_A_BYTE = 10
+"""How many values the aliases of a YAML file may stand for, for each of its bytes."""
+_MARKS = (b'"gradingResult"', b'"promptIdx"', b'"testCase"', b'"prompts"', b'"display"')
 _STATS = {"successes": Statistic.PASSED, "failures": Statistic.FAILED, "errors": Statistic.ERRORED}
 _ENCODED = ("testCase", "prompt", "provider", "response", "gradingResult", "namedScores")
 """What its database holds as JSON texts, by the names that its files have."""
 _MEASURES = ("latencyMs", "cost")
 _TOP_KEYS = frozenset((
     "evalId", "results", "config", "shareableUrl", "metadata", "vars", "runtimeOptions", "version", "createdAt",
-    "author", "id", "prompts", "datasetId", "traces",
+    "author", "id", "prompts", "datasetId", "traces", "stats", "table", "timestamp", "_resultsLoaded", "persisted",
 ))  # fmt: skip
+_RESULTS = re.compile(rb'"results"\s*:\s*([\[{])')
+"""Version 1 has its rows at the top, and so has an eval that was printed from code."""
 
 
 class PromptfooResultsReader:
@@ -73,10 +83,14 @@ class PromptfooResultsReader:
         elif "success" in head_keys(head):
             about, rows = {}, ((f"line {line}", each) for line, each in json_lines(path))
         else:
-            with json_document(path, "results", "results") as stream:
+            listed = _RESULTS.search(head)
+            at = ("results",) if listed and listed[1] == b"[" else ("results", "results")
+            with json_document(path, *at) as stream:
                 yield from _read_eval(stream.rest, stream.rows(), notes)
-            if not stream.found:
-                message = "there is no list `results.results`: this is not a result of promptfoo"
+            if not stream.found or "_resultsLoaded" in stream.rest:
+                message = f"there is no list `{'.'.join(at)}`: this is not a result of promptfoo"
+                if stream.found:
+                    message = "the eval was saved without its rows, which are in promptfoo's database"
                 hint = "write one with `promptfoo eval -o output.json`"
                 raise container_fault(path, "missing-field", message, hint=hint)
             return
@@ -92,6 +106,7 @@ def _read_eval(about: Json, rows: Iterator[tuple[str, Any]], notes: list[str]) -
     tests = PromptfooTests(about)
     yield from read_records(rows, tests.sample)
     results, config, made = (about.get(key) or {} for key in ("results", "config", "metadata"))
+    results = results or about
     stats = results.get("stats") or {}
     counts = {key: stats[key] for key in _STATS if isinstance(stats.get(key), int)}
     yield ToolRun(
@@ -114,28 +129,20 @@ def _load_yaml(path: Path) -> Json:
         hint = "write it as output.json, which is read a row at a time"
         raise container_fault(path, "yaml-too-large", message, hint=hint)
     try:
-        with path.open("rb") as file:
-            document = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+        most = max(MAX_YAML_VALUES, VALUES_A_BYTE * path.stat().st_size)
+        _, document = load_yaml(path.read_text("utf-8-sig"), getattr(yaml, "CSafeLoader", yaml.SafeLoader), most)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         place = getattr(error, "problem_mark", None)
         message = f"not valid YAML: {getattr(error, 'problem', None) or error}"
         raise container_fault(path, "yaml-syntax", message, line=place.line + 1 if place else None) from error
     if not isinstance(document, dict) or not isinstance(document.get("results"), dict):
         raise container_fault(path, "missing-field", "there is no object `results`: this is not a result of promptfoo")
-    if _nodes(document, {}) > MOST_NODES:
-        raise container_fault(path, "yaml-too-large", f"its references stand for more than {MOST_NODES:,} values")
     return document
 
 
-def _nodes(value: Any, known: dict[int, int]) -> int:
-    """How many values it is with every reference written out; what refers to itself has no end."""
-    if not isinstance(value, dict | list):
-        return 1
-    if id(value) not in known:
-        known[id(value)] = MOST_NODES + 1
-        inner = value.values() if isinstance(value, dict) else value
-        known[id(value)] = 1 + sum(_nodes(each, known) for each in inner)
-    return known[id(value)]
+_PLAIN_TABLES = """SELECT count(*) FROM sqlite_master m WHERE type = 'table' AND name IN ('evals', 'eval_results')
+AND sql NOT LIKE 'create virtual%' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(m.name) WHERE hidden)"""
+"""What a database computes when it is read (views, generated columns) may never end."""
 
 
 def _database_rows(path: Path, about: Json, notes: list[str]) -> Iterator[tuple[str, Any]]:
@@ -144,6 +151,10 @@ def _database_rows(path: Path, about: Json, notes: list[str]) -> Iterator[tuple[
     tests = "SELECT * FROM eval_results WHERE eval_id = ? ORDER BY test_idx, prompt_idx"
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as database:
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
+            if database.execute(_PLAIN_TABLES).fetchone() != (2,):
+                message = "`evals` and `eval_results` are no plain tables: this is no database of promptfoo"
+                raise container_fault(path, "wrong-kind", message)
             found, many = database.execute(newest).fetchone(), database.execute("SELECT count(*) FROM evals").fetchone()
             if found is None:
                 raise container_fault(path, "no-evals", "there is no eval in this database")
@@ -181,10 +192,12 @@ class PromptfooTests:
         test, grading = row.get("testCase") or {}, row.get("gradingResult") or {}
         values, error = _variables(row.get("vars") or {}, test.get("vars") or {}), row.get("error") or ""
         asserts = [each for each in test.get("assert") or () if isinstance(each, dict)]
-        broke = row["failureReason"] == ERROR if row.get("failureReason") is not None else bool(error and not grading)
         response, prompt = row.get("response") or {}, row.get("prompt") or {}
         response = response if isinstance(response, dict) else {"output": response}
         said, used = response.get("output"), response.get("tokenUsage") or {}
+        broke = row.get("failureReason") == ERROR
+        if row.get("failureReason") is None:  # before version 3; in version 1 the reason of a failure is an error, too
+            broke = bool(error and not grading and said is None)
         latency, cost = (row.get(name) if isinstance(row.get(name), int | float) else None for name in _MEASURES)
         return SampleRecord(
             id=self._id(values, [asserts, test.get("description")]),
@@ -216,8 +229,8 @@ class PromptfooTests:
         one_prompt, one_provider = (len({str(each.get(name)) for each in listed}) == 1 for name in ("raw", "provider"))
         known = {"id": provider} if isinstance(provider, str) else provider
         who = str(known.get("label") or known.get("id") or "")
-        asked = str(prompt.get("label") or prompt.get("raw") or "")
-        name = who if one_prompt else asked if one_provider else f"{asked} × {who}"
+        asked = str(prompt.get("label") or prompt.get("display") or prompt.get("raw") or "")
+        name = who if one_prompt else asked if one_provider or not who else f"{asked} × {who}"
         name = " ".join(name.replace("\0", "").split())[:120]
         self.models.setdefault(name, str(known.get("id") or ""))
         return name

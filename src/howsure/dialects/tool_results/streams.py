@@ -278,7 +278,7 @@ def _cell(text: str) -> Any:
     if text[:1] in ("{", "["):
         with suppress(ValueError):
             return json_value(text.encode())
-        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+        with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             return literal_eval(text)
     return text
 

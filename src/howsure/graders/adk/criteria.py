@@ -50,7 +50,7 @@ from howsure.model.adk_criteria import (
 from howsure.model.case import Case, Scenario, World, opening, user_turns
 from howsure.model.expectation import ArgumentMode, Expectation, ExpectedCall, ReferenceAnswer, ToolCalls
 from howsure.model.score import LIKERT, UNIT, Grade, Part, Score, Unscored, UnscoredReason
-from howsure.model.transcript import Role, ToolCall, Transcript
+from howsure.model.transcript import CODE_EXECUTION, Role, ToolCall, Transcript
 
 YES = PassMark(1.0)
 COHERENCE = "response_evaluation_score"
@@ -123,7 +123,11 @@ class TrajectoryAverage(MeanOfTurns):
     def values(self, case: Case, turns: Sequence[Transcript], criterion: AdkCriterion | None) -> list[float]:
         how = criterion or AdkCriterion(threshold=1.0)
         pairs = zip(turns, expected_calls(case, len(turns)), strict=True)
-        return [float(calls_match(turn.tool_calls, calls, how)) for turn, calls in pairs]
+        # Code that the provider ran is no call of a tool to ADK.
+        return [
+            float(calls_match([made for made in turn.tool_calls if made.name != CODE_EXECUTION], calls, how))
+            for turn, calls in pairs
+        ]
 
 
 def calls_match(made: Sequence[ToolCall], expected: Sequence[ExpectedCall], how: AdkCriterion) -> bool:

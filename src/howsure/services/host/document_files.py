@@ -29,6 +29,7 @@ PREFIX = "document:"
 _REFERENCE = re.compile(r"document:(?P<kind>[a-z_]+)/(?P<id>.+?)(?:@(?P<version>[1-9][0-9]*))?")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 ENDINGS = {"golden": ".json", "test-set": ".json", "legal": ".jsonl", "explain": ".jsonl"}
+_ENDING_BY_START = {b"{": ".jsonl", b"[": ".json"}
 
 
 class DocumentReference(Struct, frozen=True):
@@ -60,9 +61,11 @@ def reference_to(document: Document) -> DocumentReference:
 
 
 class DocumentFiles(Struct, frozen=True):
-    """The files that were written for a run, and the references that they stand for."""
+    """The files that were written for a run, and the references that they stand for. `dialect` is the one that was
+    asked for."""
 
     files: dict[str, str]
+    dialect: str = ""
 
     def with_references(self, pins: Pins) -> Pins:
         """The pins with references in place of paths, which differ on every machine."""
@@ -71,7 +74,10 @@ class DocumentFiles(Struct, frozen=True):
         if pool is not None:
             pool = replace(pool, path=self.files.get(pool.path, pool.path))
         request = replace(
-            pins.request, datasets=tuple(pin.path for pin in datasets), criteria_from=pool.path if pool else ""
+            pins.request,
+            datasets=tuple(pin.path for pin in datasets),
+            criteria_from=pool.path if pool else "",
+            dialect=self.dialect if self.files else pins.request.dialect,
         )
         return replace(pins, request=request, datasets=datasets, criteria_from=pool)
 
@@ -81,8 +87,10 @@ async def write_documents(
 ) -> tuple[RunRequest, DocumentFiles]:
     """The request with files in place of references and addresses. The versions of a deleted document can still be
     read. `scope` is the scope of the run: two organisations may use the same id. Without `fetch`, files at addresses
-    are not downloaded; the request then has the paths that their copies would have."""
+    are not downloaded; the request then has the paths that their copies would have. A dataset is read in the dialect in
+    which it was checked when it was stored: others name files, or fill templates."""
     files: dict[str, str] = {}
+    stored: list[str] = []
 
     async def file(text: str) -> str:
         if not is_reference(text):
@@ -91,6 +99,7 @@ async def write_documents(
         document = await store.documents.get(named.kind, named.id, named.version, within=scope, deleted=True)
         path = await asyncio.to_thread(document_path, document, folder)
         files[stored_path(path)] = text
+        stored.append(document.edition.dialect if document.kind is DocumentKind.DATASET else "")
         return str(path)
 
     async def far(address: str) -> list[str]:
@@ -104,8 +113,11 @@ async def write_documents(
     datasets: list[str] = []
     for path in options.datasets:
         datasets += await far(path) if is_address(path) else [await file(path)]
+    # What grades the conversations of another run reads a file that is made of them.
+    dialect = options.dialect or (stored[0] if len(stored) == 1 and not options.criteria_from else "")
     single = {name: await file(getattr(options, name)) for name in ("rubric", "agent", "criteria_from")}
-    return replace(options, datasets=tuple(datasets), **single), DocumentFiles(files)
+    request = replace(options, datasets=tuple(datasets), dialect=dialect, **single)
+    return request, DocumentFiles(files, options.dialect)
 
 
 def service_folders(work: Workspace) -> tuple[Path, ...]:
@@ -130,7 +142,7 @@ def document_path(document: Document, folder: Path) -> Path:
     if dialect in ENDINGS or not dialect:
         ending = ENDINGS.get(dialect, ".json")
     else:
-        ending = ".jsonl" if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv"
+        ending = _ENDING_BY_START.get(content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1], ".csv")
     path = folder / sha256(content).hexdigest()[:32] / f"{Path(shown).stem}{ending}"
     if path.is_file() and path.stat().st_size == len(content):
         return path

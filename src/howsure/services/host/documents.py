@@ -96,6 +96,16 @@ def question_set_lines(name: str, body: Json) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
+QUESTION_FIELDS = {
+    "id": "question_id",
+    "prompt": "question",
+    "reference_answers": "expected_answer",
+    "rubric": "criteria",
+    "metadata": "tags",
+}
+"""Fields of a question, by those of its line in a dataset."""
+
+
 def _question_line(name: str, question: Json) -> Json:
     answers = [question["expected_answer"]] if question.get("expected_answer") else []
     expected: Json = {"task_type": "reference_qa", "reference_answers": answers}
@@ -193,8 +203,20 @@ async def _draft(host: Host, kind: DocumentKind, change: DocumentChange, key: st
         author=change.author,
         note=change.note,
     )
-    await asyncio.to_thread(check_document, host.work.kit, kind, key, draft, body)
+    try:
+        await asyncio.to_thread(check_document, host.work.kit, kind, key, draft, body)
+    except DatasetInvalid as error:
+        raise DatasetInvalid("body", [_in_body(kind, each) for each in error.problems], error.more) from None
     return draft
+
+
+def _in_body(kind: DocumentKind, problem: Problem) -> Problem:
+    """A problem of the file that a document is checked as, by its place in the body that was sent."""
+    field = problem.field
+    if kind is DocumentKind.QUESTION_SET and problem.line:
+        name, mark, rest = field.partition("[")
+        field = f"questions[{problem.line - 1}].{QUESTION_FIELDS.get(name, name)}{mark}{rest}".removesuffix(".")
+    return replace(problem, field=field, file="", line=None, column=None)
 
 
 def with_distinct_tools(body: Json) -> Json:

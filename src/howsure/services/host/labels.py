@@ -20,7 +20,7 @@ from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.reports.figures import iso_utc
 from howsure.services.judge.calibrate import CalibrationRequest, SavedCalibration, calibrate
 from howsure.services.judge.draw_labels import DrawKind, DrawnAnswer, draw_answers
-from howsure.services.judge.labels import GradeWithLabels, Label
+from howsure.services.judge.labels import GradeWithLabels, Label, weigh_draws
 from howsure.services.workspace import Host
 from howsure.store.private_files import make_private_folder
 from howsure.store.store import Store
@@ -182,14 +182,15 @@ async def grades_for_labels(store: Store, run: Run, labels: Sequence[HumanLabel]
 
 
 def label_comparisons(
-    labels: Sequence[HumanLabel], grades: Mapping[GradeKey, LabelledGrade | LabelQuestion]
+    labels: Sequence[HumanLabel], grades: Mapping[GradeKey, LabelledGrade | LabelQuestion], counts: Counts
 ) -> list[GradeWithLabels]:
-    """Labels that say pass or fail, beside the judge's grades, in the form that calibrations compare."""
+    """Labels that say pass or fail, beside the judge's grades, in the form that calibrations compare. `counts` are the
+    answers of the run that could be drawn to be labelled."""
     by_grade: dict[GradeKey, list[HumanLabel]] = {}
     for label in labels:
         if label.opinion.passed is not None:
             by_grade.setdefault(label.about, []).append(label)
-    return [
+    made = [
         GradeWithLabels(
             case_id=own[0].case_id,
             grader=key[1],
@@ -214,6 +215,8 @@ def label_comparisons(
         )
         for key, own in by_grade.items()
     ]
+    answers = counts.passed + counts.failed + counts.errored
+    return weigh_draws(made, {each.grader: answers for each in made})
 
 
 def write_label_lines(labels: Sequence[HumanLabel]) -> bytes:

@@ -13,7 +13,16 @@ from msgspec.structs import replace
 
 from howsure.dialects.datasets import detect, read_cases
 from howsure.dialects.plain_columns import TableOptions
-from howsure.errors import ConfigInvalid, InputError, NotFound, Problem, RequestRefused, StorageFault, UnknownName
+from howsure.errors import (
+    ConfigInvalid,
+    Conflict,
+    InputError,
+    NotFound,
+    Problem,
+    RequestRefused,
+    StorageFault,
+    UnknownName,
+)
 from howsure.model.access_scope import AccessScope
 from howsure.model.case import Case, finished_transcript_of
 from howsure.model.document import Document, DocumentKind
@@ -26,8 +35,8 @@ CODES = {NotFound: "not-found", UnknownName: "unknown-name"}
 
 
 class RequestFaults:
-    """Collects what is wrong with a request. A document that is not there stays NotFound where nothing else is
-    wrong."""
+    """Collects what is wrong with a request. A document that is not there stays NotFound, and what cannot be done with
+    a run a Conflict, where nothing else is wrong."""
 
     def __init__(self) -> None:
         self._found: list[tuple[str, InputError]] = []
@@ -43,7 +52,7 @@ class RequestFaults:
             self._found.append((field, error))
 
     def refuse(self) -> None:
-        if len(self._found) == 1 and isinstance(error := self._found[0][1], NotFound):
+        if len(self._found) == 1 and isinstance(error := self._found[0][1], NotFound | Conflict):
             raise error
         if self._found:
             raise RequestRefused([problem for field, error in self._found for problem in _problems(field, error)])
@@ -51,7 +60,7 @@ class RequestFaults:
 
 def _problems(field: str, error: InputError) -> Sequence[Problem]:
     if isinstance(error, RequestRefused):
-        return error.problems
+        return [replace(each, field=each.field or field) for each in error.problems]
     return [Problem(code=CODES.get(type(error), "refused"), field=field, message=str(error))]
 
 
@@ -132,4 +141,8 @@ async def _reader(host: Host, request: RunRequest, scope: AccessScope) -> Callab
     options = TableOptions(map=request.map, match=request.match)
     kit, path = host.work.kit, Path(files.datasets[0])
     kit = kit.with_tables(options) if request.map or request.match else kit
-    return lambda: read_cases(path, detect(path, kit.dialects, kit.importers, kit.results_readers))
+
+    def read() -> Iterator[Case]:
+        return read_cases(path, kit.reader(files.dialect) if files.dialect else detect(path, kit.dialects))
+
+    return read

@@ -28,9 +28,11 @@ from howsure.services.host.document_files import (
     reference_to,
 )
 from howsure.services.host.documents import DocumentChange, add_document, find_document
-from howsure.services.host.request_checks import permanent_faults
+from howsure.services.host.request_checks import RequestFaults, permanent_faults
 from howsure.services.host.run_requests import QueuedRun, allowed_judge, queue_run, referenced_document
 from howsure.services.run.execute import attempts_to_resume
+from howsure.services.run.judges import judge_models
+from howsure.services.run.plan import rules_for
 from howsure.services.run.start import pinned_request, prepare, refuse_imported, regrade_request
 from howsure.services.workspace import Host
 
@@ -131,10 +133,19 @@ async def regrade(
     run = await host.store.run(run_id, scope)
     if not run.pins.imported:
         _check_files(run.pins)
-    judge = allowed_judge(host, change.judge, scope) if change.judge else _judge(host, run.pins, scope)
-    rubric = await _other_rubric(host, run, change, versions, scope)
-    pinned = pinned_request(run)
-    cases, notes = await _cases_to_regrade(host, run, pinned, versions.test_set, scope)
+    cases = pinned = pinned_request(run)
+    judge, rubric, faults = "", None, RequestFaults()
+    notes: tuple[str, ...] = ()
+    with faults.of("eval_model"), permanent_faults():
+        judge = allowed_judge(host, change.judge, scope) if change.judge else _judge(host, run.pins, scope)
+        judge_models(host.work, replace(pinned, judge=judge))
+    with faults.of("profile"):
+        rules_for(change, host.work.kit)
+    with faults.of("rubric_version" if versions.rubric else "rubric_id"):
+        rubric = await _other_rubric(host, run, change, versions, scope)
+    with faults.of("test_set_version"):
+        cases, notes = await _cases_to_regrade(host, run, pinned, versions.test_set, scope)
+    faults.refuse()
     request = regrade_request(
         run,
         cases,

@@ -92,7 +92,7 @@ class RequestRates:
         begun, number = self._minutes.get(key_id, (now, 0))
         if now - begun >= RATE_SECONDS:
             begun, number = now, 0
-        reset, refused = ceil(begun + RATE_SECONDS - now), number >= self._per_minute
+        reset, refused = ceil(RATE_SECONDS - (now - begun)), number >= self._per_minute
         self._minutes[key_id] = (begun, number if refused else number + 1)
         left = 0 if refused else self._per_minute - number - 1
         return RequestAllowance(self._per_minute, left, reset, reset if refused else 0)

@@ -151,6 +151,8 @@ def ending_of(content: bytes) -> str:
     text = content.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not text.startswith((b"{", b"[")):
         return ".csv"
+    if text.startswith(b"["):
+        return ".json"
     first, _, rest = text.partition(b"\n")
     try:
         msgspec.json.decode(first)

@@ -110,7 +110,8 @@ class WebhookSender:
             except InputError as error:
                 log.error("deliveries to webhooks cannot be read: %s", error)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._freed.wait(), self._pace.look)
+                async with asyncio.timeout(self._pace.look):
+                    await self._freed.wait()
 
     async def _begin_due(self) -> None:
         room, lease = self._pace.at_once - len(self._tasks), timedelta(seconds=self._pace.lease)

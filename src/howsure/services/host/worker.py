@@ -65,7 +65,8 @@ class Worker:
         while not stop.is_set():
             await self._claim_runs()
             with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), self._pace.look)
+                async with asyncio.timeout(self._pace.look):
+                    await stop.wait()
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -151,7 +152,8 @@ class Worker:
                 await asyncio.sleep(self._pace.beat)
             else:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(got_on.wait(), self._pace.beat)
+                    async with asyncio.timeout(self._pace.beat):
+                        await got_on.wait()
             news = got_on.is_set() and not reported
             try:
                 requested = await self._host.store.queue.beat(run_id, owner, got_on=news)

@@ -37,7 +37,7 @@ from howsure.stats.agreement import (
     pearson,
     spearman,
 )
-from howsure.stats.intervals import bootstrap_interval, mean_interval, rate_interval
+from howsure.stats.intervals import Interval, bootstrap_interval, rate_interval
 
 T = TypeVar("T")
 
@@ -113,12 +113,18 @@ def rate_figure(held: int, n: int) -> Figure:
     return Figure(value=held / n if n else None, interval=rate_interval(held, n) if n else None, n=n)
 
 
-def mean_figure(values: Sequence[float], cases: Sequence[str] = ()) -> Figure:
-    """A mean with Student's t interval; over whole cases, where one occurs several times."""
-    if len(set(cases)) < len(cases):
-        found = import_module("howsure.stats.clusters").clustered_mean(values, cases)
-        return Figure(value=found.value, interval=found.interval, n=len(values))
-    return Figure(value=fmean(values) if values else None, interval=mean_interval(values), n=len(values))
+def mean_figure(values: Sequence[float], cases: Sequence[Hashable], bounds: Interval | None) -> Figure:
+    """A mean with the interval that fits between the ends of its scale, over whole cases where one occurs several
+    times; on an open scale (`bounds` None) Student's t."""
+    # Imported by name: only those who look at means wait for numpy.
+    if bounds is not None:
+        found = import_module("howsure.stats.estimates").estimate_mean(values, cases, bounds=bounds)
+        interval = found.interval if found else None
+    else:
+        clusters = import_module("howsure.stats.clusters")
+        found = clusters.robust_mean(clusters.cluster_sums(values, cases)) if values else None
+        interval = found.interval() if found else None
+    return Figure(value=fmean(values) if values else None, interval=interval, n=len(values))
 
 
 def bootstrap_figure(
@@ -206,23 +212,25 @@ def verdict_figures(things: Sequence[GradeWithLabels]) -> VerdictFigures | None:
     agreed = [thing.passed == thing.people_passed for thing in known]
     both = Counter((thing.people_passed, thing.passed) for thing in known)
     unread = Counter(_said(thing) for thing in silent)
+    stats = import_module("howsure.stats.agreement_intervals")
+    people, judge = [bool(thing.people_passed) for thing in known], [bool(thing.passed) for thing in known]
+    tables = stats.case_tables(people, judge, [thing.case_id for thing in known], label_weights(known))
+    kappa, f1_of_passes, f1_of_fails = (
+        Figure(value=value, interval=interval, n=len(known))
+        for value, interval in (
+            stats.table_figure(tables, each) for each in (stats.kappas, stats.f1_of_passes, stats.f1_of_fails)
+        )
+    )
     return VerdictFigures(
         agreement=label_rate(agreed, known),
         with_silence=label_rate([*agreed, *[False] * len(silent)], [*known, *silent]),
-        kappa=_kappa(known),
-        classes={PASS: _class(known, True), FAIL: _class(known, False)},
+        kappa=kappa,
+        classes={PASS: _class(known, True, f1_of_passes), FAIL: _class(known, False, f1_of_fails)},
         confusion={
             word: {PASS: both[true, True], FAIL: both[true, False], SILENT: unread[true]}
             for word, true in ((PASS, True), (FAIL, False))
         },
     )
-
-
-def _kappa(known: Sequence[GradeWithLabels]) -> Figure:
-    people, judge = [bool(thing.people_passed) for thing in known], [bool(thing.passed) for thing in known]
-    stats = import_module("howsure.stats.agreement_intervals")
-    value, interval = stats.weighted_kappa(people, judge, [thing.case_id for thing in known], label_weights(known))
-    return Figure(value=value, interval=interval, n=len(known))
 
 
 def _said(thing: GradeWithLabels) -> bool | None:
@@ -237,19 +245,14 @@ def _said(thing: GradeWithLabels) -> bool | None:
     return thing.people_value >= thing.grade.pass_mark
 
 
-def _class(known: Sequence[GradeWithLabels], verdict: bool) -> ClassFigures:
+def _class(known: Sequence[GradeWithLabels], verdict: bool, f1: Figure) -> ClassFigures:
     judged = [thing for thing in known if thing.passed is verdict]
     true = [thing for thing in known if thing.people_passed is verdict]
-
-    def f1(things: Sequence[LabelledValues]) -> float | None:
-        hits = sum(thing.passed is verdict and thing.people_passed is verdict for thing in things)
-        total = sum((thing.passed is verdict) + (thing.people_passed is verdict) for thing in things)
-        return 2 * hits / total if total else None
 
     def right(some: Sequence[GradeWithLabels]) -> Figure:
         return label_rate([thing.passed is thing.people_passed for thing in some], some)
 
-    return ClassFigures(precision=right(judged), recall=right(true), f1=_figure(known, f1))
+    return ClassFigures(precision=right(judged), recall=right(true), f1=f1)
 
 
 def rating_figures(things: Sequence[GradeWithLabels]) -> RatingFigures | None:

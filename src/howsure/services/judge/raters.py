@@ -87,7 +87,7 @@ async def _rated_in_run(store: Store, work: Workspace, name: str, path: Path | N
         labels = read_labels(path, work.kit, None)
         return _beside(pair_labels(labels, await read_graded_answers(store.iterate(run.id), labels.graders)))
     if given := await store.labels.of_run(run.id):
-        return _beside(label_comparisons(given, await grades_for_labels(store, run, given)))
+        return _beside(label_comparisons(given, await grades_for_labels(store, run, given), run.counts))
     return {
         _RatedGrade(
             grade.name, result.case.id, result.candidate, result.repeat, grade.part.id if grade.part else ""

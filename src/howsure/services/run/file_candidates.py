@@ -18,7 +18,7 @@ from howsure.errors import ConfigInvalid, NotTrusted, PlanRefused
 from howsure.graders.code_checks import CodeCheckGrader, runnable_languages
 from howsure.kit import Kit
 from howsure.model.run_request import RunRequest
-from howsure.services.trust import CodeUse, TrustCheck
+from howsure.services.trust import CodeUse, FolderSettings, TrustCheck
 from howsure.services.workspace import Workspace
 from howsure.targets import promptfoo
 
@@ -96,7 +96,11 @@ def _with_code(work: Workspace, path: Path, found: FileCandidates) -> Workspace:
 
 def _with_targets(work: Workspace, path: Path, found: FileCandidates) -> Workspace:
     settings = _settings(found)
-    asked = work.trust if settings.targets.keys() - {"assertions"} else None
+    providers = replace(
+        settings, targets={name: settings.targets[name] for name in settings.targets.keys() - {"assertions"}}
+    )
+    # Checks that are code do not keep the others from running: without trust, they are named as not run.
+    asked = work.trust if FolderSettings.examine(providers, path).risks else None
     if asked is not None and asked.check_settings(settings, path).targets != settings.targets:
         raise NotTrusted(f"{path} is not trusted: nothing that it names was run")
     blocks = {name: dict(block) for name, block in found.targets.items()}

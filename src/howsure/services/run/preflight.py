@@ -280,6 +280,7 @@ class CoverageCheck:
         are = "answer is" if self._missing_count == 1 else "answers are"
         raise PlanRefused(
             f"{self._missing_count} {are} missing: {named}. Name a file with --responses, or a live --target."
+            + (" With --partial, what was recorded is graded." if self._covered else "")
             + in_a_column
         )
 

@@ -42,7 +42,7 @@ from howsure.services.run.execute import (
 from howsure.services.run.file_candidates import add_file_targets, use_file_candidates
 from howsure.services.run.judges import open_models
 from howsure.services.run.model_access import SharedAccess, open_to_append
-from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials, read_pool
+from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials, read_pool, rubric_to_ask
 from howsure.services.run.preflight import pinned_cases
 from howsure.services.run.recorded_answers import (
     RecordedAnswers,
@@ -122,7 +122,8 @@ async def plan_request(
     answers = await _recorded_answers(work, store, request)
     materials = replace(read_materials(request, work.kit, answers), log_reply=log_reply)
     if like is not None:
-        materials = replace(materials, rubric=materials.rubric or like.rubric, agent=materials.agent or like.agent)
+        rubric, notes = (materials.rubric, materials.notes) if request.rubric else rubric_to_ask(like.rubric, request)
+        materials = replace(materials, rubric=rubric, notes=notes, agent=materials.agent or like.agent)
     plan = await asyncio.to_thread(plan_run, work, request, materials, models, now=lambda: began)
     return replace(plan, pins=documents.with_references(plan.pins))
 

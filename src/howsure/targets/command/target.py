@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from howsure.config import program_environment
 from howsure.errors import TargetFailed, TargetTimedOut
 from howsure.model.case import Case
 from howsure.targets.answer_parts import UnreadableAnswer, describe_value
@@ -26,10 +27,6 @@ from howsure.targets.command.programs import LineProgram, ProgramServer, Program
 from howsure.targets.conversations import ConversationState
 from howsure.targets.settings import Secrets, SettingProblems, check_seconds, request_block
 
-ALWAYS = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "TZ", "VIRTUAL_ENV", "SYSTEMROOT")
-"""The variables that every program gets, beside `LC_…`. All others, keys above all, must be listed."""
-PYTHON = {"PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
-"""Without these a Python program keeps its answers in a buffer, and both sides wait."""
 SECRET = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 
 
@@ -90,7 +87,6 @@ def _listed_environment(
     block: CommandSettings, environ: Mapping[str, str], problems: SettingProblems
 ) -> dict[str, str]:
     """The environment of the program: what every program gets, and what the settings list."""
-    usual = {name: value for name, value in environ.items() if name in ALWAYS or name.startswith("LC_")}
     listed: dict[str, str] = {}
     for entry in block.env:
         name, equals, value = entry.partition("=")
@@ -99,7 +95,7 @@ def _listed_environment(
         elif not equals and name not in environ:
             problems.add("env", f"the environment variable {name} is not set")
         listed[name] = value if equals else environ.get(name, "")
-    return {**PYTHON, **usual, **listed}
+    return {**program_environment(environ), **listed}
 
 
 def _split_command(block: CommandSettings, problems: SettingProblems) -> list[str]:
