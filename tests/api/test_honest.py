@@ -151,7 +151,7 @@ async def test_cases_that_there_are_not_are_refused(tmp_path: Path) -> None:
         assert table.body["detail"].startswith("`match` is for plain tables")
         talk = {"bot_id": AGENT, "test_set_id": key, "mode": "transcript", "conversation_ids": ["x"], "target": "bot"}
         refused = await ask("POST", "/evaluations", talk)
-        assert (refused.status, refused.body["detail"]) == (400, "`mode: transcript` asks nobody: leave out target")
+        assert (refused.status, refused.body["detail"]) == (400, "`mode: transcript` calls no agent: leave out target")
 
 
 async def test_a_finished_conversation_is_not_sent_to_the_default_target(tmp_path: Path) -> None:

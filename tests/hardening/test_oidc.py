@@ -411,7 +411,7 @@ async def test_a_new_key_is_found_after_a_minute(provider: Provider, monkeypatch
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({"issuer": "https://evil.example"}, "says that it is another one"),
+        ({"issuer": "https://evil.example"}, "names another issuer"),
         ({"token_endpoint": "http://evil.example/token"}, "describes itself wrongly"),
         ({"jwks_uri": None}, "describes itself wrongly"),
     ],

@@ -35,7 +35,7 @@ def command() -> None:
     help="A head that was exported earlier: shows whether newer entries were cut off.",
 )
 def verify(work: Workspace, head_file: Path | None, as_json: bool) -> int:
-    """Read every entry and check that none was changed, removed or added.
+    """Check that no entry was changed, removed or added.
 
     Example: howsure audit head -o head.json, and later: howsure audit verify --head head.json
     """
@@ -55,7 +55,9 @@ def verify(work: Workspace, head_file: Path | None, as_json: bool) -> int:
 @howsure_command("head")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write it to.")
 def head(work: Workspace, output: Path | None, as_json: bool) -> None:
-    """The number and hash of the newest entry, to be kept where the log's keepers cannot change it.
+    """Write the number and hash of the newest entry.
+
+    Keep it where the keepers of the log cannot change it.
 
     Example: howsure audit head -o head.json
     """
@@ -72,7 +74,7 @@ def head(work: Workspace, output: Path | None, as_json: bool) -> None:
 @howsure_command("export", json_too=False)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file [standard output].")
 def export(work: Workspace, output: Path | None) -> None:
-    """Every entry as a line of JSON, oldest first.
+    """Write every entry as a line of JSON, oldest first.
 
     Example: howsure audit export -o audit.jsonl
     """
@@ -96,7 +98,7 @@ def export(work: Workspace, output: Path | None) -> None:
 @howsure_command("list")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many entries.")
 def several(work: Workspace, limit: int, as_json: bool) -> None:
-    """The newest entries, newest first.
+    """Show the newest entries, newest first.
 
     Example: howsure audit list --limit 20
     """

@@ -175,7 +175,14 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--record-judge", default="", metavar="FILE", help="Append judge replies to FILE."),
         click.option("--trace", default="", metavar="FILE", help="Append every model call to FILE."),
-        click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask models anew."),
+        click.option(
+            "--no-cache",
+            "cache",
+            is_flag=True,
+            default=True,
+            flag_value=False,
+            help="Ask models again, without the cache.",
+        ),
     ):
         command = option(command)
     return command

@@ -83,7 +83,9 @@ from howsure.services.workspace import Workspace
 )
 @click.option("--evals", multiple=True, metavar="FILE", help="Evals of your own: YAML, or a definition file (JSON).")
 @click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of those the cases name.")
-@parsed_option(read_normalization, "--normalization", metavar="points|min_max", help="Of weighted criteria.")
+@parsed_option(
+    read_normalization, "--normalization", metavar="points|min_max", help="How weighted criteria become a value."
+)
 @click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules.")
 @click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext).")
 @parsed_option(

@@ -17,7 +17,7 @@ from howsure.services.workspace import Workspace
 
 
 @howsure_command("worker", json_too=False, code=CodeUse.NEEDED)
-@click.option("--while-open", is_flag=True, help="Stop when stdin is closed: for whoever starts workers.")
+@click.option("--while-open", is_flag=True, help="Stop when stdin is closed, for programs that start workers.")
 @click.option("--run-process", type=int, default=None, hidden=True, help="Execute the runs that stdin names.")
 def command(work: Workspace, while_open: bool, run_process: int | None) -> None:
     """Execute the runs that wait in the service's queue, beside `howsure serve` or on another machine. Each run has a

@@ -79,7 +79,7 @@ def _settings_risks(settings: Settings) -> Iterator[Risk]:
     if service.bot_service_key:
         yield "service.bot_service", f"sends ${{{service.bot_service_key}}} to {service.bot_service}"
     if oidc := service.oidc:
-        yield "service.oidc", f"sends {oidc.client_secret} to {oidc.issuer}, and lets in whom it names"
+        yield "service.oidc", f"sends {oidc.client_secret} to {oidc.issuer}, and lets in the users that it names"
     if cluster.address or cluster.env:
         names = "".join(f", with ${{{name}}}" for name in cluster.env)
         yield "cluster", f"sends runs to the Ray cluster {cluster.address or 'of this machine'}{names}"

@@ -122,7 +122,7 @@ def cases_needed(design: Design, difference: float, sure: float = USUAL_POWER, l
     """The fewest cases (in each group, if unpaired) that show this difference with this power. None: not even ten
     million."""
     if difference == 0 or not 0 < sure < 1:
-        raise ValueError(f"nobody can plan to see a difference of {difference} with a chance of {sure}")
+        raise ValueError(f"no number of cases shows a difference of {difference} with a chance of {sure}")
     return _search_cases_needed(design, difference, sure, level)
 
 

@@ -27,7 +27,7 @@ CLAIM_LOCK = 1
 MAX_TRIES = 5
 """How often a run is tried whose worker dies before anything more of it is finished."""
 WORKERS_DIED = (
-    "whoever worked on this run went down, {} times in a row, before anything more of it was finished; "
+    "the process of this run died {} times in a row before it finished another case; "
     "the worker's log may say why, and resuming the run tries again"
 )
 TASKS = [task.value for task in JobTask]

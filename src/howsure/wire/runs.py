@@ -241,7 +241,7 @@ class AgentStatus(WireShape, frozen=True, kw_only=True):
     """How an agent stands, by its newest run that is complete; `run` is null where none is."""
 
     agent_id: str
-    agent_name: Annotated[str | None, Meta(description="Null: nobody has described it")]
+    agent_name: Annotated[str | None, Meta(description="Null: the agent is not described")]
     runs: Annotated[int, Meta(description="How many there are of it, in whatever state")]
     criteria_score: Annotated[
         float | None, Meta(description="The share of criteria that hold, of those that could be judged")

@@ -272,7 +272,7 @@ async def evaluate(request: Request, caller: Runner, host: Hosted, body: Evaluat
         raise HTTPException(400, detail)
     idle = [name for name in ("target", "simulator", "initial_payload") if body.mode and getattr(body, name)]
     if idle:
-        raise HTTPException(400, f"`mode: transcript` asks nobody: leave out {', '.join(idle)}")
+        raise HTTPException(400, f"`mode: transcript` calls no agent: leave out {', '.join(idle)}")
     run_id = new_id(request)
     test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
     requested = run_request(body, (test_set,), body.bot_id)

@@ -201,7 +201,7 @@ def grounding_utilization(evidence: MeasureEvidence) -> MeasuredValue:
         raise NoMeasurement("no call of a model was recorded")
     chunks = [call.grounding_chunks for call in evidence.trace.llm_calls if call.grounding_chunks is not None]
     if not chunks:
-        raise NoMeasurement("no response of a model was recorded, so nobody knows what it cites")
+        raise NoMeasurement("no response of a model was recorded, so its citations are unknown")
     grounded = sum(count > 0 for count in chunks)
     details = {
         "total_grounding_chunks": sum(chunks),

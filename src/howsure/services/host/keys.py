@@ -99,7 +99,7 @@ async def set_password(store: Store, request: KeyRequest, password: str) -> ApiK
     key = build_key(request)
     earlier = await store.keys.with_password(key.name)
     if any(each.organization_id != key.organization_id for each, _ in earlier if each.is_open(key.created_at)):
-        raise PlanRefused(f"somebody of another organisation signs in as {key.name!r}: choose another name")
+        raise PlanRefused(f"the name {key.name!r} is taken in another organisation: choose another one")
     await store.keys.add_password(key, await asyncio.to_thread(hash_password, password))
     for each, _ in earlier:
         await store.keys.revoke(each.id)

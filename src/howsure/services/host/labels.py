@@ -243,7 +243,7 @@ async def calibrate_run(host: Host, run: Run, labels: Sequence[HumanLabel]) -> S
     """Calibrate the judge of a run with the labels of that run, and save the calibration."""
     content = write_label_lines(labels)
     if not content:
-        raise PlanRefused("nobody has said pass or fail of this run yet: label some of it first")
+        raise PlanRefused("this run has no labels of pass or fail yet: label some of it first")
     # The name holds a hash of the content: a calibration refers to the file, which must never change.
     path = host.work.data_folder / "labels" / f"{run.id}-{sha256(content).hexdigest()[:12]}.jsonl"
 

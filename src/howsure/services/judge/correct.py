@@ -26,7 +26,7 @@ from howsure.stats.rate_correction import (
 )
 
 DRAWING = (
-    "nobody knows how the labels were drawn, and labels of chosen cases say nothing about the others: draw them with "
+    "it is unknown how the labels were drawn, and labels of chosen cases say nothing about the others: draw them with "
     '`howsure label next RUN`, or give each line "drawn": 1 if every answer was as likely as any other to be labelled'
 )
 

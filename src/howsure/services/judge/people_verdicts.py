@@ -59,9 +59,7 @@ async def load_labels(work: Workspace, store: Store, run: Run, sources: Sequence
         if each.opinion.passed is not None
     ]
     if not stored:
-        raise PlanRefused(
-            f"nobody has labelled run {run.name!r} yet: `howsure label next {run.id[:8]}` says what to label"
-        )
+        raise PlanRefused(f"run {run.name!r} has no labels yet: `howsure label next {run.id[:8]}` says what to label")
     return LabelFile(path=f"the labels of run {run.name!r}", sha256="", labels=tuple(stored))
 
 

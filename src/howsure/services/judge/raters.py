@@ -33,7 +33,7 @@ VERDICTS = ("fail", "pass")
 UNLIKELY = 0.01
 SHARED = (
     "Errors are not independent: some raters share theirs, so answers are less sure than they look, "
-    "and whoever does not share them looks worse than they are"
+    "and raters who do not share them look worse than they are"
 )
 
 

@@ -39,7 +39,7 @@ def use_file_candidates(work: Workspace, request: RunRequest) -> tuple[Workspace
         return _with_code(work, path, known), replace(request, prompts=prompts if live else ())
     if not names and known.refused:
         reasons = "; ".join(known.refused.values())
-        raise PlanRefused(f"{path}: nobody it names can be asked here: {reasons}. Name somebody with --target")
+        raise PlanRefused(f"{path}: none of its providers can be asked here: {reasons}. Name a target with --target")
     if not names:
         return _with_code(work, path, known), request
     target = names[0] if len(names) == 1 else names

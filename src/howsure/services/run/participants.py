@@ -161,7 +161,7 @@ def _only_target(
         return _chat_candidates(target, named, work)
     if target.kind == CHAT and not target.replay and named not in ((), (model,)):
         raise PlanRefused(
-            f"--candidate {named[0]}: this target asks {model} and nobody else; write --target chat (or a block without"
+            f"--candidate {named[0]}: this target asks {model} only; write --target chat (or a block without"
             " `model`) to ask the candidates, or one --target for each"
         )
     names = named or (recorded if not target.replay else ()) or (model,)

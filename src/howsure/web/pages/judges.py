@@ -141,7 +141,7 @@ def judges_page(records: JudgeRecords, runs: Sequence[Run], start: int = 0) -> J
     number, judges = sum(key in records.measured for key in every), pluralize(len(every), "judge")
     answer = f"{number} of {judges} measured against people."
     if not number:
-        answer = f"{judges}, and nobody has measured whether to believe {'it' if len(every) == 1 else 'them'}."
+        answer = f"{judges}: how far to trust {'it' if len(every) == 1 else 'them'} has not been measured."
     return JudgesPage(
         answer=answer if every else "No judge has judged anything yet.",
         judges=tuple(_judge_line(pin, records, used) for pin in shown),
@@ -187,7 +187,9 @@ def _judge_line(pin: JudgePin, records: JudgeRecords, used: Mapping[JudgeKey, Se
 def _sentence(groups: Sequence[AgreementGroup], newest: Calibration | None) -> str:
     """The grader with the least agreement decides: a judge is as good as its worst grader."""
     if newest is None:
-        return "Not calibrated: nobody has compared it with people, so its scores are its word alone."
+        return (
+            "Not calibrated: it has not been compared with people, so nothing shows how far its scores can be trusted."
+        )
     shares = [(each, each.verdicts.agreement) for each in groups if each.verdicts and not each.criterion]
     known = [(each, figure) for each, figure in shares if figure.value is not None]
     if not known:

@@ -46,7 +46,7 @@ def read_key_form(form: Mapping[str, Sequence[str]], caller: Caller) -> KeyReque
     """The key that a form describes, in the caller's own organisation unless they may see all of them."""
     name = "".join(form.get("name", ()))
     if not name:
-        raise PlanRefused("a key needs a name, so that whoever reads the log knows whose it is")
+        raise PlanRefused("a key needs a name, which the log shows")
     known = {scope.value: scope for scope in KeyScope}
     roles = {role.value: role for role in AccessRole}
     scopes = [known[word] for word in form.get("scope", ()) if word in known]

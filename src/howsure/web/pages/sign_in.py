@@ -138,7 +138,7 @@ async def record(request: Request, action: str, caller: Caller, session_id: str)
 def provider_of(request: Request) -> OidcProvider:
     provider: OidcProvider | None = request.app.state.provider
     if provider is None:
-        raise NotFound("nobody signs in at a provider here: service.oidc is not set")
+        raise NotFound("signing in at a provider is not set up: service.oidc is missing")
     return provider
 
 

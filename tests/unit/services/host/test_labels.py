@@ -171,7 +171,7 @@ async def test_labels_become_a_calibration(tmp_path: Path) -> None:
         await store.create_run(run)
         results = [judged(position, position < 3) for position in range(4)]
         await store.save(RUN, results)
-        with pytest.raises(PlanRefused, match="nobody has said pass or fail"):
+        with pytest.raises(PlanRefused, match="has no labels of pass or fail"):
             await calibrate_run(Host(work, store), run, [said(results[0], Opinion.CANNOT_TELL)])
         labels = [said(result, Opinion.PASS) for result in results]
         assert len(await grades_for_labels(store, run, labels)) == 12
