@@ -14,7 +14,7 @@ from api.operations import LABEL, a_test_set, entry
 from api.served import Caller, Reply, serving
 from howsure.api.app import ServiceAccess
 from howsure.services.host.keys import KeyRequest, make_key
-from howsure.services.host.webhooks import DeliveryPace, sending_webhooks
+from howsure.services.host.webhooks import MOST_WEBHOOKS, DeliveryPace, sending_webhooks
 from howsure.store.keys import KeyScope
 from receivers import is_signed, receiving
 
@@ -160,6 +160,33 @@ async def test_a_receiver_that_hangs_holds_up_no_other(tmp_path: Path) -> None:
         await other.until(2)
         assert len(hanging.came) == 1
         assert [each["ended_at"] for each in await log(call, first)] == [None, None]
+
+
+async def test_many_receivers_of_one_organisation_hold_up_no_other(tmp_path: Path) -> None:
+    async with (
+        receiving(*["hang"] * 60) as hanging,
+        receiving() as other,
+        serving(tmp_path, ServiceAccess(keys_needed=True), hosts=("127.0.0.1",)) as call,
+        sending_webhooks(call.host, DeliveryPace(look=0.02, limit=60.0, at_once=8)),
+    ):
+
+        async def run_in(organization: str, url: str, number: int) -> list[int]:
+            _, secret = await make_key(
+                call.host.store, KeyRequest(name="a", scopes=[*KeyScope], organization_id=organization)
+            )
+            key = {"Authorization": f"Bearer {secret}"}
+            made = await call("POST", "/test-sets", a_test_set(entry(1)), **key)
+            hooks = [
+                await call("POST", "/webhooks", {"url": url, "events": ["run.completed"]}, **key) for _ in range(number)
+            ]
+            await call("POST", "/runs", {"test_set_id": made.body["test_set_id"]}, **key)
+            return [each.status for each in hooks]
+
+        assert await run_in("loud", hanging.url, MOST_WEBHOOKS + 1) == [*[201] * MOST_WEBHOOKS, 409]
+        await hanging.until(2)
+        await run_in("quiet", other.url, 1)
+        await other.until(1, 30.0)
+        assert len(hanging.came) < 8
 
 
 async def test_a_sender_that_ends_in_the_middle_leaves_the_delivery_to_the_next_one(

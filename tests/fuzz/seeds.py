@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import yaml
 
 from adk_files import history, refund_events, result
 from benchmark_files import SOURCES, langfuse, otlp
 from howsure.services.demo import demo_folder
 from tool_files import MAKERS
-from tool_logs import inspect_header, inspect_sample, promptfoo_output, promptfoo_row
+from tool_logs import inspect_archive, inspect_header, inspect_sample, promptfoo_output, promptfoo_row
 
 DEMO = demo_folder()
 LINES = 3
@@ -137,6 +143,48 @@ def _made_results() -> dict[str, tuple[str, bytes]]:
 
 RESULTS = _made_results()
 """Files of every reader of results: the name and what it holds."""
+
+
+def _as_csv(rows: list[Any]) -> bytes:
+    """Rows as a table, with objects in its cells as pandas writes them."""
+    out = io.StringIO(newline="")
+    table = csv.DictWriter(out, list(rows[0]), extrasaction="ignore")
+    table.writeheader()
+    table.writerows(rows)
+    return out.getvalue().encode()
+
+
+def _more_results() -> dict[str, tuple[str, bytes]]:
+    """Other kinds of files that readers of results take, by `READER KIND`."""
+    row, sample = promptfoo_row(0, 0, passed=True), inspect_sample(1)
+    with TemporaryDirectory() as folder:
+        whole = Path(folder)
+        archives = {
+            f"inspect {kind}": inspect_archive(whole / f"{kind}.eval", [sample], zstd=kind == "zstd").read_bytes()
+            for kind in ("deflate", "zstd")
+        }
+        with closing(sqlite3.connect(whole / "promptfoo.db")) as database:
+            database.execute("CREATE TABLE evals (id, description, config, prompts, created_at)")
+            database.execute("INSERT INTO evals VALUES ('e', '', '{}', '[]', 1)")
+            cells = {"eval_id": "e", "test_idx": 0, "prompt_idx": 0, "success": 1, "score": 1.0}
+            names = {name: name for name in ("vars", "prompt", "provider", "response")}
+            names |= {"testCase": "test_case", "namedScores": "named_scores", "gradingResult": "grading_result"}
+            cells |= {column: json.dumps(row[name]) for name, column in names.items()}
+            database.execute(f"CREATE TABLE eval_results ({', '.join(cells)})")
+            database.execute(f"INSERT INTO eval_results VALUES ({', '.join('?' * len(cells))})", tuple(cells.values()))
+            database.commit()
+        stored = (whole / "promptfoo.db").read_bytes()
+    found = {name: ("log.eval", content) for name, content in archives.items()}
+    found["promptfoo database"] = ("promptfoo.db", stored)
+    found["promptfoo yaml"] = ("output.yaml", yaml.safe_dump(promptfoo_output([row])).encode())
+    found["promptfoo lines"] = ("output.jsonl", text(row) + b"\n")
+    langsmith, braintrust = RESULTS["langsmith"][1], RESULTS["braintrust"][1]
+    found["langsmith table"] = ("runs.csv", _as_csv([json.loads(line) for line in langsmith.splitlines()]))
+    found["braintrust table"] = ("experiment.csv", _as_csv(json.loads(braintrust)["events"]))
+    return found
+
+
+MORE_RESULTS = _more_results()
 
 RESPONSES = (demo("golden/responses.jsonl", 1), demo("legal/responses.jsonl"), demo("test-set/responses.jsonl"))
 RECORDINGS = tuple(demo(f"{name}/judge.jsonl") for name in ("explain", "golden", "legal", "test-set"))
@@ -321,6 +369,25 @@ SPANS = (
             },
         ]
     ),
+)
+TEMPLATES = (
+    b"{{ x|upper }} {{ x.replace('o', '0') }} {% if nothing is defined %}{{ nothing }}{% else %}-{% endif %}",
+    b"{% for a in xs if a > 1 %}{{ loop.index }}:{{ a * 3 }}{% if not loop.last %}, {% endif %}{% endfor %}",
+    b"{{ ', '.join(choices) }} {{ '%.2f'|format(3.14) }} {{ '{} and {}'.format(x, 1) }} {{ doc|indent(4)|length }}",
+    b"{% set y = [x, xs] %}{{ y ~ y }} {% macro m(a) %}<{{ a }}>{% endmacro %}{{ m(y|tojson) }} {{ xs|batch(2)|list }}",
+)
+PROVIDED = text(
+    {
+        "metadata": {"token_endpoint_auth_methods_supported": ["client_secret_basic"]},
+        "tokens": {"id_token": "@token", "access_token": "a"},
+        "keys": {"keys": ["@key", {"kty": "oct", "k": "YQ"}]},
+        "user": {"sub": "ana", "groups": ["readers", 7]},
+        "claims": {"name": "Ana", "groups": ["readers"], "sub": "ana"},
+    }
+)
+"""The answers of a provider of identities; `@token` is signed over the claims with `@key`."""
+ATTEMPTS = (
+    b'{"secret": "0123456789012345678901234567890123456789012345", "begun": 4000000000, "after": "/", "choice": ""}',
 )
 TRACE_FILES = (text(langfuse()), text(otlp()))
 

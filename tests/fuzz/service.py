@@ -42,6 +42,8 @@ class Answer:
         self.body = b""
 
 
+NOBODY = "127.0.0.1:9"
+HOOK = {"url": f"http://{NOBODY}/hook", "events": ["run.failed", "label.added"]}
 MADE = {
     b"@rubric": ("rubrics", operations.a_rubric, "rubric_id"),
     b"@tests": ("test-sets", operations.a_test_set, "test_set_id"),
@@ -66,7 +68,9 @@ class FuzzedService:
     async def _open(self, keys_needed: bool) -> Any:
         place = folder() / f"service-{keys_needed}"
         place.mkdir(exist_ok=True)
-        settings = Settings(database=str(place / "howsure.db"), service=ServiceSettings(target="recorded"))
+        settings = Settings(
+            database=str(place / "howsure.db"), service=ServiceSettings(target="recorded", hosts=(NOBODY,))
+        )
         work = Workspace(settings, builtin_kit(builtin_profiles()), place)
         if not keys_needed:
             demo = next(each for each in DEMOS if each.dialect == "test-set")
@@ -85,6 +89,9 @@ class FuzzedService:
         for name, (path, body, field) in ({} if keys_needed else MADE).items():
             made = await self._ask(b"POST", f"/api/v1/{path}".encode(), headers, seeds.text(body()))
             self._ids[name] = str(json.loads(made.body)[field]).encode()
+        if not keys_needed:
+            made = await self._ask(b"POST", b"/api/v1/webhooks", headers, seeds.text(HOOK))
+            self._ids[b"@webhook"] = json.loads(made.body)["id"].encode()
 
     def parse(self, data: bytes) -> None:
         """A request: its first line, its headers, an empty line, its body. `@cookie`, `@csrf`, `@run` and so on stand
@@ -192,6 +199,19 @@ API = (
     b"POST /api/v1/keys\n\n" + seeds.text({"name": "k", "scopes": ["read"]}),
     f"PUT /api/v1/bots/{AGENT}/context\n\n".encode() + seeds.text(operations.a_bot()),
     b"POST /api/v1/datasets/@dataset/test-cases\n\n" + seeds.text({"case": {"id": "x"}}),
+    b"POST /api/v1/webhooks\n\n" + seeds.text(HOOK),
+    b"PATCH /api/v1/webhooks/@webhook\n\n" + seeds.text({"url": HOOK["url"], "events": [], "active": False}),
+    b"POST /api/v1/webhooks/@webhook/test\n\n",
+    b"GET /api/v1/webhooks/@webhook/deliveries?limit=3&cursor=MQ==",
+    b"POST /api/v1/erasures\n\n" + seeds.text({"user_id": "u1", "dry_run": True}),
+    b"PATCH /api/v1/runs/@run\n\n" + seeds.text({"name": "n", "tags": ["a"], "note": "x"}),
+    b"GET /api/v1/runs/@run/labels/next?number=5&by=doubt",
+    b"GET /api/v1/runs/@run/agreement",
+    b"GET /api/v1/runs/@run/gates?gate=errors<=1",
+    b"GET /api/v1/runs/@run/report?format=html",
+    b"GET /api/v1/runs/@run/triage",
+    b"GET /api/v1/audit?limit=3&cursor=MQ==",
+    b"GET /api/v1/labels?labeler=ann&agent_id=a",
     b"GET /api/v1/runs?limit=3&agent_id=a&status=completed",
     b"GET /api/v1/runs/@run/results?limit=1&cursor=MQ==&verdict=failed",
     b"GET /api/v1/datasets/@dataset/test-cases?cursor=Mw==&limit=2",
@@ -200,6 +220,8 @@ API = (
     b"DELETE /api/v1/rubrics/r1",
 )
 PAGES = (
+    b"GET /docs",
+    b"GET /settings\nCookie: @cookie",
     b"GET /?after=MTIz&agent=a&state=completed&q=x\nCookie: @cookie",
     b"GET /runs/@run?verdict=failed&after=3\nCookie: @cookie",
     b"GET /runs/@run/cases/1?candidate=a&repeat=1\nCookie: @cookie",
@@ -220,6 +242,7 @@ PAGES = (
     b"POST /runs/@run/cancel" + _FORM + b"x=1",
 )
 SIGN_IN = (
+    b"GET /sign-in/provider/callback?code=x&state=y&iss=z\nCookie: howsure_sign_in=e30=",
     b"POST /sign-in" + _FORM + b"name=ann&password=x&next=%2Fruns",
     b"POST /sign-in" + _FORM + b"key=hs_123&next=%2F%2Fevil",
     b"POST /sign-out\nCookie: @cookie\nContent-Type: application/x-www-form-urlencoded\n\ncsrf=@csrf",

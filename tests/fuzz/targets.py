@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from yaml import YAMLError
 
-from fuzz import seeds, service
+from fuzz import identities, seeds, service
 from fuzz.target import Target, as_text, as_value, folder, in_file, kept, storable
 from howsure import config
 from howsure.client.connection import ServiceAnswer
@@ -26,6 +26,7 @@ from howsure.dialects.agent_files import read_agent, read_rubric
 from howsure.dialects.base import Importer
 from howsure.dialects.responses import RecordedResponse, read_responses
 from howsure.dialects.strict_json import element_lines, head_keys, parse_json
+from howsure.dialects.tool_datasets.templates import JINJA, NUNJUCKS, TemplateFailed, fill, value_in
 from howsure.dialects.tool_results.base import ResultsReader
 from howsure.engine.attempt import attempt as try_case
 from howsure.engine.candidates import CandidateRepeat
@@ -33,7 +34,7 @@ from howsure.errors import ConfigInvalid, HowsureError
 from howsure.graders.base import BindableGrader, GraderContext
 from howsure.graders.custom_eval_file import read_evals
 from howsure.graders.definitions import read_definitions
-from howsure.judges.base import JudgeReply
+from howsure.judges.base import Judge, JudgeReply, Question
 from howsure.judges.batches import read_batch_reply
 from howsure.judges.documents import read_text
 from howsure.judges.offline.judge import OfflineJudge
@@ -127,6 +128,9 @@ def _results_targets() -> Iterator[Target]:
             file, content = seeds.RESULTS[reader.name]
             parse = in_file(file, partial(read_results, reader=reader))
             yield Target(name=f"results {reader.name}", seeds=(content,), parse=parse)
+    for name, (file, content) in seeds.MORE_RESULTS.items():
+        parse = in_file(file, partial(read_results, reader=KIT.results_readers[name.split()[0]]))
+        yield Target(name=f"results {name}", seeds=(content,), parse=parse)
 
 
 def read_strictly(data: bytes) -> None:
@@ -378,6 +382,15 @@ def read_chat(block: dict[str, Any]) -> None:
     read_chat_settings("bot", block)
 
 
+def fill_template(text: str) -> None:
+    values = {"x": "hello", "xs": [1, 2, 3], "choices": ["a", "b"], "doc": "word \n" * 1_000}
+    for sandbox in (JINJA, NUNJUCKS):
+        with suppress(TemplateFailed):
+            fill(text, values, sandbox)
+    with suppress(TemplateFailed):
+        value_in(text, values)
+
+
 def guard(data: bytes) -> None:
     host, _, entry = data.decode("utf-8", "replace").partition("\x00")
     allows_host((entry,), host, 80)
@@ -401,6 +414,7 @@ LANGUAGES = (
     Target(name="model names", seeds=seeds.MODELS, parse=as_text(lambda text: parse_model(text, {}))),
     Target(name="target names", seeds=seeds.TARGETS, parse=as_text(lambda text: parse_target(text, KIT, {}))),
     Target(name="target settings", seeds=seeds.TARGET_BLOCKS, parse=plan_bot),
+    Target(name="templates", seeds=seeds.TEMPLATES, parse=as_text(fill_template)),
     Target(name="host lists", seeds=seeds.HOSTS, parse=guard),
     *(
         Target(
@@ -426,13 +440,13 @@ def _demo_cases() -> Iterator[Case]:
 
 
 class AnsweredCases:
-    """Cases of every dialect, whose target says what it is told to say; graded by every built-in grader, and by the
-    offline judge."""
+    """Cases of every dialect, whose target says what it is told to say; graded by every built-in grader, and by a
+    judge."""
 
-    def __init__(self) -> None:
+    def __init__(self, judge: Judge) -> None:
         path = folder() / "rubric.json"
         path.write_bytes(seeds.demo("test-set/rubric.json"))
-        context = GraderContext(judge=OfflineJudge(), rubric=read_rubric(path), contracts=KIT.contracts)
+        context = GraderContext(judge=judge, rubric=read_rubric(path), contracts=KIT.contracts)
         graders = (each.bind(context) if isinstance(each, BindableGrader) else each for each in KIT.graders)
         self._graders = tuple(graders)
         self._cases = [msgspec.structs.replace(case, recorded=None) for case in _demo_cases()]
@@ -448,13 +462,27 @@ class AnsweredCases:
             storable(result)
 
 
-_answered: list[AnsweredCases] = []
+class RepeatingJudge:
+    """Says the same to every question."""
+
+    name = "repeating"
+    reply: Any = ""
+
+    async def ask(self, question: Question) -> JudgeReply:
+        return JudgeReply(content=self.reply, judge=self.name)
+
+
+JUDGE = RepeatingJudge()
+_answered: dict[str, AnsweredCases] = {}
 
 
 def grade_answer(text: str) -> None:
-    if not _answered:
-        _answered.append(AnsweredCases())
-    _answered[0].answer(text)
+    _answered.setdefault("offline", AnsweredCases(OfflineJudge())).answer(text)
+
+
+def grade_with_reply(reply: Any) -> None:
+    JUDGE.reply = reply
+    _answered.setdefault("judged", AnsweredCases(JUDGE)).answer("The parcel ships on Friday.")
 
 
 TARGETS: tuple[Target, ...] = (
@@ -464,6 +492,9 @@ TARGETS: tuple[Target, ...] = (
     *REPLIES,
     *LANGUAGES,
     Target(name="agents' answers", seeds=seeds.ANSWERS, parse=as_text(grade_answer), seconds=30.0, share=4.0),
+    Target(name="judges of graders", seeds=seeds.VERDICTS, parse=as_text(grade_with_reply), seconds=30.0, share=2.0),
+    Target(name="judges' objects", seeds=seeds.VERDICTS, parse=as_value(grade_with_reply), seconds=30.0, share=2.0),
     *service.TARGETS,
+    *identities.TARGETS,
 )
 BY_NAME: Mapping[str, Target] = {target.name: target for target in TARGETS}

@@ -18,6 +18,7 @@ from howsure.dialects.tool_datasets.templates import JINJA, TemplateFailed, fill
 from howsure.dialects.tool_results.inspect_logs import InspectLogReader
 from howsure.dialects.tool_results.promptfoo_results import PromptfooResultsReader
 from howsure.errors import DatasetInvalid
+from howsure.model.case import opening
 from tool_logs import inspect_header, inspect_sample
 
 SECONDS = 2.0
@@ -129,8 +130,7 @@ def test_attachments_of_a_log_name_no_others(tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps({**inspect_header([sample]), "samples": [sample]}))
     record = next(each for each in InspectLogReader().read(path) if hasattr(each, "case"))
-    assert isinstance(record.case.input, SingleTurn)
-    assert record.case.input.message == "attachment://n1 " * 10
+    assert opening(record.case.input) == "attachment://n1 " * 10
 
 
 @pytest.mark.usefixtures("quick")

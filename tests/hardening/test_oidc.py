@@ -360,7 +360,10 @@ def test_an_old_attempt_is_over(person: Person, monkeypatch: pytest.MonkeyPatch)
     assert person.come().status == 401
 
 
-@pytest.mark.parametrize("cookie", ["", "nonsense", "e30=", "W10=", "ü", "eyJzZWNyZXQiOiIifQ=="])
+_FAR = urlsafe_b64encode(b'{"secret": "%s", "begun": %s, "after": "/"}' % (b"x" * 50, b"9" * 400)).decode()
+
+
+@pytest.mark.parametrize("cookie", ["", "nonsense", "e30=", "W10=", "ü", "eyJzZWNyZXQiOiIifQ==", _FAR])
 def test_a_made_up_cookie_signs_nobody_in(served: Served, cookie: str) -> None:
     header = f"howsure_sign_in={cookie}".encode().decode("latin-1")
     reply = Visitor(served.base).get("/sign-in/provider/callback?code=x&state=y", Cookie=header)

@@ -85,11 +85,13 @@ class WebhookStore(StorePart):
         added = await self._database.write(_deliver, webhook_id, WebhookEvent.TEST, ("", ""), now, lease)
         return (await self.deliveries(webhook_id, only=added))[0]
 
-    async def claim(self, busy: Collection[str], most: int, lease: timedelta) -> list[DueDelivery]:
-        """Lease the deliveries that are due, one for each webhook that is not `busy`. If their sender is killed, they
-        are due again when the `lease` ends."""
+    async def claim(
+        self, busy: Collection[str], most: int, lease: timedelta, full: Collection[str] = ()
+    ) -> list[DueDelivery]:
+        """Lease the deliveries that are due, one for each webhook that is not `busy`, and of no organisation that is `full`.
+        If their sender is killed, they are due again when the `lease` ends."""
         now = self._clock()
-        due = _due(now, busy, most)
+        due = _due(now, busy, most).where(webhooks.c.organization_id.not_in(sorted(full)))
         if not await self._database.read(fetch_rows, due.with_only_columns(deliveries.c.id)):
             return []
         return await self._database.write(_claim, due, now, lease)

@@ -22,7 +22,7 @@ from howsure.reports.markdown import Tree, flat_text, read_markdown, tree_html
 from howsure.reports.safe_text import one_line
 
 MAX_QUOTE = 2000
-MARKDOWN_SIGNS = r"[\s*_`~|#>()!:\[\]-]"
+MARKDOWN_SIGNS = " *_`~|#>()!:[]-"
 LIST_NUMBER = re.compile(r"^[ \t]*\d{1,9}[.)]\s", re.MULTILINE)
 QUOTE_MARKS = "\"'“”‘’«»… "
 FOLDED_LINES = 12
@@ -53,51 +53,69 @@ class Quote(Struct, frozen=True):
     found: bool
 
 
+def _fold(text: str, dropped: str = "") -> tuple[str, list[int]]:
+    """The text as it is compared with quotes: in small letters, with one space for any of them and without the signs
+    `dropped`; and the place of each of its characters."""
+    folded: list[str] = []
+    places: list[int] = []
+    for place, sign in enumerate(text):
+        small = " " if sign.isspace() else sign.lower()[:1]
+        if small not in dropped and not (small == " " and folded[-1:] == [" "]):
+            folded.append(small)
+            places.append(place)
+    return "".join(folded), places
+
+
 class QuoteNumbers:
-    """Numbers the quotes and finds them in these texts."""
+    """Numbers the quotes and finds them in these texts, in time that grows with the texts alone."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = texts
+        self._texts = tuple(_fold(text)[0] for text in texts)
         self._numbers: dict[str, int] = {}
-        self._patterns: dict[int, re.Pattern[str]] = {}
-        self._loose: dict[int, re.Pattern[str]] = {}
+        self._words: dict[int, str] = {}
+        self._loose: dict[int, str] = {}
         self._anchored: set[int] = set()
 
     def quote(self, text: str) -> Quote:
         number = self._numbers.get(text)
         if number is None:
             number = self._numbers[text] = len(self._numbers) + 1
-            # The words of the quote, with any spaces between them.
-            words = text[:MAX_QUOTE].strip(QUOTE_MARKS).split()
-            pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
-            if words and any(pattern.search(each) for each in self._texts):
-                self._patterns[number] = pattern
-                # In rendered text, without the signs of Markdown.
-                unnumbered = LIST_NUMBER.sub(" ", text[:MAX_QUOTE].strip(QUOTE_MARKS))
-                plain = [part for part in re.split(MARKDOWN_SIGNS, unnumbered) if part]
-                self._loose[number] = re.compile(f"{MARKDOWN_SIGNS}*".join(map(re.escape, plain)), re.IGNORECASE)
-        return Quote(number, text, number in self._patterns)
+            written = text[:MAX_QUOTE].strip(QUOTE_MARKS)
+            words = _fold(written)[0].strip()
+            if words and any(words in each for each in self._texts):
+                self._words[number] = words
+                # In rendered text, where signs of Markdown are gone.
+                self._loose[number] = _fold(LIST_NUMBER.sub(" ", written), MARKDOWN_SIGNS)[0]
+        return Quote(number, text, number in self._words)
 
     def rendered(self, text: str, tree: Tree) -> tuple[MarkedText, ...] | None:
         """The words of a tree in pieces; None where one of the quotes in the text is not found in them."""
-        flat = flat_text(tree)
-        quoted = [number for number, pattern in self._patterns.items() if pattern.search(text)]
-        if not all(self._loose[number].search(flat) for number in quoted):
-            return None
-        return self.pieces(flat, {number: self._loose[number] for number in quoted})
+        flat, folded = flat_text(tree), _fold(text)[0]
+        quoted = {number: self._loose[number] for number, words in self._words.items() if words in folded}
+        loose = _fold(flat, MARKDOWN_SIGNS)
+        return self._pieces(flat, *loose, quoted) if all(each in loose[0] for each in quoted.values()) else None
 
-    def pieces(self, text: str, patterns: Mapping[int, re.Pattern[str]] | None = None) -> tuple[MarkedText, ...]:
+    def pieces(self, text: str) -> tuple[MarkedText, ...]:
         """The text in pieces, each with the numbers of the quotes that cover it."""
-        spans = [
-            (match.start(), match.end(), number)
-            for number, pattern in (self._patterns if patterns is None else patterns).items()
-            for match in pattern.finditer(text)
-            if match.end() > match.start()
-        ]
-        edges = sorted({0, len(text), *(edge for start, end, _ in spans for edge in (start, end))})
+        return self._pieces(text, *_fold(text), self._words)
+
+    def _pieces(
+        self, text: str, folded: str, places: Sequence[int], quotes: Mapping[int, str]
+    ) -> tuple[MarkedText, ...]:
+        begins: dict[int, list[int]] = {}
+        ends: dict[int, list[int]] = {}
+        for number, words in quotes.items():
+            at = folded.find(words) if words else -1
+            while at >= 0:
+                begins.setdefault(places[at], []).append(number)
+                ends.setdefault(places[at + len(words) - 1] + 1, []).append(number)
+                at = folded.find(words, at + len(words))
+        covering: set[int] = set()
         pieces = []
-        for start, end in pairwise(edges):
-            numbers = tuple(sorted({number for low, high, number in spans if low <= start and end <= high}))
+        for start, end in pairwise(sorted({0, len(text), *begins, *ends})):
+            # One quote never covers a place twice.
+            covering = (covering - set(ends.get(start, ()))) | set(begins.get(start, ()))
+            numbers = tuple(sorted(covering))
             new = tuple(number for number in numbers if number not in self._anchored)
             self._anchored.update(new)
             pieces.append(MarkedText(text[start:end], numbers, new))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from howsure.model.expectation import ExpectedCall, ToolCalls
@@ -175,3 +177,13 @@ def test_only_the_first_place_of_a_quote_is_where_links_lead() -> None:
 
 def test_nothing_said_is_no_piece() -> None:
     assert numbered(["x"], "x").pieces("") == ()
+
+
+@pytest.mark.parametrize("sign", ["a ", "a", "ab ", "* ", "e. "])
+def test_quotes_that_are_nearly_everywhere_take_no_long_time(sign: str) -> None:
+    """A page is written while others wait."""
+    text = sign * (90_000 // len(sign))
+    began = time.process_time()
+    numbering = numbered([text], *(f"{sign * place}b" for place in range(500, 540)), sign.strip(), "a", "e", " .")
+    numbering.pieces(text)
+    assert time.process_time() - began < 3

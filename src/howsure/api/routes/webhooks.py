@@ -21,7 +21,7 @@ from howsure.api.requests import StrictRoute, new_id, store_instead
 from howsure.api.schemas import answer, errors, list_answer
 from howsure.model.webhook import Webhook, WebhookDelivery, WebhookEvent
 from howsure.reports.figures import iso_utc
-from howsure.services.host.webhooks import WebhookSender, check_address, new_secret
+from howsure.services.host.webhooks import WebhookSender, check_address, check_number, new_secret
 from howsure.store.pages import next_cursor
 from howsure.wire import admin as wire
 
@@ -44,6 +44,7 @@ async def create_webhook(request: Request, caller: WebhookAdmin, host: Hosted, b
     """Register an address that receives events. Its host must be one of `service.hosts`; the secret is shown only
     now."""
     check_address(host, body.url)
+    await check_number(host, caller.within.home)
     webhook = Webhook(
         id=new_id(request),
         organization_id=caller.within.home,

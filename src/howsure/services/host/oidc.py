@@ -76,7 +76,7 @@ class SignInAttempt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             attempt = msgspec.json.decode(urlsafe_b64decode(cookie.encode("ascii")), type=cls)
         except (ValueError, msgspec.DecodeError):
             return None
-        return attempt if 0 <= time() - attempt.begun < ATTEMPT_SECONDS and len(attempt.secret) >= 43 else None
+        return attempt if 0 <= int(time()) - attempt.begun < ATTEMPT_SECONDS and len(attempt.secret) >= 43 else None
 
     @property
     def cookie(self) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
@@ -22,7 +23,7 @@ from aiohttp import ClientError
 from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.errors import InputError, NotFound, PlanRefused
+from howsure.errors import Conflict, InputError, NotFound, PlanRefused
 from howsure.llm.http import BodyTooLarge, HttpPool
 from howsure.llm.transport import AddressRefused, HttpRequest
 from howsure.model.access_scope import AccessScope
@@ -38,6 +39,10 @@ from howsure.store.webhooks import DueDelivery
 from howsure.version import __version__
 
 SECRET_PREFIX = "whsec_"
+MOST_WEBHOOKS = 100
+"""How many one organisation may have: each event is a row for every one of them."""
+SHARE = 4
+"""One organisation is sent at most about this part of all that is sent at once."""
 LARGEST_ANSWER = 64 * 1024
 """Only the status of an answer is stored."""
 log = logging.getLogger("howsure.webhooks")
@@ -84,8 +89,16 @@ def check_address(host: Host, url: str) -> None:
         raise PlanRefused(f"url: the host {parts.hostname} is not among those this service may call")
 
 
+async def check_number(host: Host, organization_id: str) -> None:
+    """Conflict where an organisation has as many webhooks as it may."""
+    own = await host.store.webhooks.several(limit=MOST_WEBHOOKS, within=AccessScope(organization_id=organization_id))
+    if len(own) == MOST_WEBHOOKS:
+        raise Conflict(f"an organisation has {MOST_WEBHOOKS} webhooks at most: delete one first")
+
+
 class WebhookSender:
-    """Sends what is due: to each webhook one delivery at a time, so that one that hangs holds up no other."""
+    """Sends what is due: to each webhook one delivery at a time, and to those of one organisation a part of all that is
+    sent at once, so that what hangs holds up no other."""
 
     def __init__(self, host: Host, pace: DeliveryPace = DEFAULT_PACE) -> None:
         self._host = host
@@ -93,6 +106,7 @@ class WebhookSender:
         self._run_views = RunViews(host.store)
         self._pool = HttpPool({}, guard=partial(may_connect, tuple(host.rules.hosts)))
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._owners: dict[str, str] = {}
         self._freed = asyncio.Event()
 
     async def close(self) -> None:
@@ -114,13 +128,20 @@ class WebhookSender:
                     await self._freed.wait()
 
     async def _begin_due(self) -> None:
-        room, lease = self._pace.at_once - len(self._tasks), timedelta(seconds=self._pace.lease)
-        for due in await self._host.store.webhooks.claim(self._tasks, room, lease) if room else ():
-            self._tasks[due.webhook.id] = asyncio.create_task(self._send_due(due))
-            self._tasks[due.webhook.id].add_done_callback(partial(self._end, due.webhook.id))
+        lease, share = timedelta(seconds=self._pace.lease), max(1, self._pace.at_once // SHARE)
+        while room := self._pace.at_once - len(self._tasks):
+            full = [each for each, under_way in Counter(self._owners.values()).items() if under_way >= share]
+            claimed = await self._host.store.webhooks.claim(self._tasks, min(room, share), lease, full)
+            for due in claimed:
+                self._owners[due.webhook.id] = due.webhook.organization_id
+                self._tasks[due.webhook.id] = asyncio.create_task(self._send_due(due))
+                self._tasks[due.webhook.id].add_done_callback(partial(self._end, due.webhook.id))
+            if not claimed:
+                return
 
     def _end(self, webhook_id: str, task: asyncio.Task[None]) -> None:
         self._tasks.pop(webhook_id, None)
+        self._owners.pop(webhook_id, None)
         self._freed.set()
         if not task.cancelled() and (broken := task.exception()) is not None:
             log.error("a delivery broke: %s", broken, exc_info=None if isinstance(broken, InputError) else broken)
