@@ -43,7 +43,7 @@ def _as_javascript(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if isinstance(value, dict | list) else value
 
 
-class _Pairs(dict[str, Any]):
+class _NunjucksObject(dict[str, Any]):
     """An object of Nunjucks: `{% for key, value in it %}` goes over its pairs."""
 
     def __iter__(self) -> Iterator[Any]:
@@ -52,7 +52,7 @@ class _Pairs(dict[str, Any]):
 
 def _with_pairs(value: Any) -> Any:
     if isinstance(value, dict):
-        return _Pairs({key: _with_pairs(each) for key, each in value.items()})
+        return _NunjucksObject({key: _with_pairs(each) for key, each in value.items()})
     return [_with_pairs(each) for each in value] if isinstance(value, list) else value
 
 
