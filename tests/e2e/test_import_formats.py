@@ -216,7 +216,7 @@ NO_RESULTS = {
     "t.csv": (b"n,[gpt] Say hi\nBo,[PASS] hi\n", "this is a table of promptfoo, which has no scores"),
     "s.json": (b'{"_resultsLoaded": false, "id": "e", "config": {}, "results": [], "prompts": []}',
                "the eval was saved without its rows, which are in promptfoo's database"),
-    "c.json": (b'{"criteria": {}}', "not recognised as results of a tool: it is JSON with the fields `criteria`"),
+    "c.json": (b'{"title": {}}', "not recognised as results of a tool: it is JSON with the fields `title`"),
 }  # fmt: skip
 
 

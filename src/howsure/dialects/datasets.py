@@ -155,6 +155,9 @@ def looks_like(path: Path, head: bytes) -> str:
     text = head.removeprefix(BOM).lstrip()
     if text[:1] in (b"{", b"["):
         keys = head_keys(head)
+        if keys == ["criteria"]:
+            command = f"howsure convert EVALSET --criteria {quote(str(path))}"
+            return f"it has ADK's criteria for an eval set; `{command}` reads both"
         listed = f" with the fields {', '.join(f'`{key}`' for key in keys[:8])}" if keys else ""
         inner = next((f": jq .{key} {quote(str(path))} > rows.json" for key in keys if key in _LISTS), "")
         return (

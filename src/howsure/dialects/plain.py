@@ -19,8 +19,8 @@ from howsure.dialects.lines import Row, RowDialect
 from howsure.dialects.plain_columns import ID, INPUT, ROLES, TableColumns, TableOptions, find_columns, may_have_input
 from howsure.dialects.plain_rows import CellFault, case_of, flatten, lost_parts, metadata_in, row_of, short_labels
 from howsure.dialects.problems import Spot, shown
-from howsure.dialects.tables import ENDINGS, PARQUET, TABLES, head_names, inner_names, is_utf_16, table_records
-from howsure.dialects.writers import write_lines, write_whole
+from howsure.dialects.tables import ENDINGS, LISTS, PARQUET, TABLES, head_names, inner_names, is_utf_16, table_records
+from howsure.dialects.writers import write_lines, write_list, write_whole
 from howsure.errors import InputError, Problem
 from howsure.model.case import Case, Input, SingleTurn, opening
 
@@ -126,7 +126,7 @@ class PlainDialect(RowDialect):
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         if path.suffix.lower() not in TABLES:
-            write_lines(map(row_of, cases), path)
+            (write_list if path.suffix.lower() in LISTS else write_lines)(map(self.row, cases), path)
             return
         rows = [_cells(case) for case in cases]
         columns = list(dict.fromkeys(name for row in rows for name in row))

@@ -52,7 +52,8 @@ _OTHER_NAMES = (
     (INPUT, r"(?!system).+(question|query|prompt|request)|(user|customer)(text|says|turn)|problem|task|text|sentence"
             r"|turns|conversation|dialogue|dialog|request|instructions|questiontext"),
 )  # fmt: skip
-"""Names that say less: they count where no other column has the role, and as the input only beside an answer."""
+"""Names by their parts. Those of an input and of what is expected say less: they count where no other column has the
+role, and as the input only beside an answer."""
 _CATEGORIES = ("label", "labels")
 _OTHERS = tuple((role, re.compile(pattern)) for role, pattern in _OTHER_NAMES)
 _OPTION = re.compile(r"(?:option|choice|answer|opt)([a-j]|10|[1-9])|([a-j])")
@@ -137,7 +138,8 @@ def role_of(column: str) -> tuple[str, bool]:
             return (role, same) if own else (inner, True)
     if name in _ROLE_OF or name in NESTED:
         return _ROLE_OF.get(name) or _FAMILIES[f"{name}."], name in _ROLE_OF
-    return next((role for role, pattern in _OTHERS if pattern.fullmatch(name)), ""), False
+    role = next((role for role, pattern in _OTHERS if pattern.fullmatch(name)), "")
+    return role, role == RESPONSE
 
 
 def find_columns(columns: Sequence[str], mapped: Mapping[str, str], spot: Spot) -> TableColumns:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from howsure.dialects.base import Watch
-from howsure.dialects.lines import Row, RowDialect
+from howsure.dialects.lines import Row, RowDialect, is_table
 from howsure.dialects.plain import PlainDialect
 from howsure.dialects.plain_columns import EXPECTED, INPUT, METADATA, NESTED, RESPONSE, TableOptions
 from howsure.dialects.plain_rows import RETRIEVED, row_of
@@ -72,7 +72,8 @@ class ToolTable(PlainDialect):
         kept: Row = found.pop(METADATA, {})
         if self._format.spread:
             found, kept = {**found, **kept}, {}
-        parts = {name: kept[name] for name in kept if name.partition(".")[0] in NESTED}
+        nests = any("." in name for name in self._format.names.values())
+        parts = {name: kept[name] for name in kept if nests and name.partition(".")[0] in NESTED}
         kept = {name: kept[name] for name in kept if name not in parts}
         named = {self._format.names.get(role, role): value for role, value in found.items()}
         row: Row = {}
@@ -85,7 +86,7 @@ class ToolTable(PlainDialect):
         return row
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
-        RowDialect.write(self, cases, path)
+        (RowDialect if is_table(path) else PlainDialect).write(self, cases, path)
 
 
 def _of_a_dataset(case: Case) -> Case:

@@ -46,6 +46,8 @@ class InspectLogReader:
             with json_document(path, "samples") as log:
                 yield from read_records(log.rows(), lambda sample: read_sample(sample, _scored(log.rest)))
                 yield _tool_run(path, log.rest)
+            if log.rest.get("samples"):
+                raise container_fault(path, "wrong-kind", "its `samples` are no list")
             return
         with ResultsArchive(path) as archive:
             if HEADER not in archive.members:
