@@ -1,16 +1,12 @@
-"""Confidence intervals in pure Python: Wilson's for a rate, the bootstrap for any statistic; and `Estimate`, a number
-with its interval. None means that nothing can be said. Which interval fits which data is chosen in estimates.py, which
-needs scipy."""
+"""Confidence intervals in pure Python: Wilson's for a rate; and `Estimate`, a number with its interval. None means that
+nothing can be said. Which interval fits which data is chosen in estimates.py, which needs scipy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
 from functools import cache
 from math import exp, factorial, sqrt
-from random import Random
 from statistics import NormalDist
-from typing import TypeVar
 
 from msgspec import Struct
 
@@ -105,53 +101,3 @@ def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
         return interval
     low, high = bounds
     return max(low, min(high, interval[0])), max(low, min(high, interval[1]))
-
-
-T = TypeVar("T")
-
-BOOTSTRAP_DRAWS = 2000
-MOSTLY_DEFINED = 0.9
-"""The statistic must be defined in this share of the draws, else there is no interval."""
-
-
-def bootstrap_interval(
-    observed: Sequence[T],
-    statistic: Callable[[Sequence[T]], float | None],
-    random: Random,
-    *,
-    draws: int = BOOTSTRAP_DRAWS,
-    confidence: float = 0.95,
-    cluster: Callable[[T], Hashable] | None = None,
-) -> Interval | None:
-    """The percentile bootstrap interval of `statistic`. With `cluster`, whole clusters are drawn (answers to one
-    question are not independent). None: fewer than two observations or clusters, or the statistic is undefined in many
-    draws."""
-    if not 0 < confidence < 1 or draws < 1:
-        raise ValueError(f"no interval for a confidence of {confidence} from {draws} draws")
-    groups = _clusters(observed, cluster)
-    if len(groups) < 2:
-        return None
-    drawn = (
-        statistic([value for group in random.choices(groups, k=len(groups)) for value in group]) for _ in range(draws)
-    )
-    known = sorted(value for value in drawn if value is not None)
-    if len(known) < MOSTLY_DEFINED * draws:
-        return None
-    return quantile(known, (1 - confidence) / 2), quantile(known, (1 + confidence) / 2)
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which this share of the sorted values lies, by linear interpolation."""
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
-
-
-def _clusters(observed: Sequence[T], cluster: Callable[[T], Hashable] | None) -> list[list[T]]:
-    if cluster is None:
-        return [[value] for value in observed]
-    groups: dict[Hashable, list[T]] = {}
-    for value in observed:
-        groups.setdefault(cluster(value), []).append(value)
-    return list(groups.values())

@@ -1,15 +1,12 @@
 """From labelled grades to figures: agreement, kappa, precision and recall of verdicts; correlation and distance of
 numbers; agreement among people. Rates have Wilson's interval, or one over whole cases where a case has several grades,
-because answers to one case are not independent. Kappa of verdicts: see `stats/agreement_intervals.py`. Everything else
-has a bootstrap interval over whole cases, with a fixed seed; kappas of more than two categories from thirty cases on.
-"""
+because answers to one case are not independent. Kappa, F1, correlations: see `stats/agreement_intervals.py`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from importlib import import_module
-from random import Random
 from statistics import fmean
 from typing import TypeVar
 
@@ -33,20 +30,17 @@ from howsure.stats.agreement import (
     fleiss_kappa,
     kendall,
     krippendorff_alpha,
-    mean_absolute_error,
     pearson,
     spearman,
 )
-from howsure.stats.intervals import Interval, bootstrap_interval, rate_interval
+from howsure.stats.intervals import Interval, rate_interval
 
 T = TypeVar("T")
 
-SEED = 20_240_229
-FEWEST = 5
-"""With fewer cases a bootstrap says nothing about the spread."""
-FEWEST_FOR_KAPPA = 30
-"""With fewer cases the bootstrap interval of a kappa is far too narrow: none is given."""
-MANY = 400
+FEWEST = 10
+"""With fewer cases nothing is said about the spread."""
+GROUPS = 50
+"""Groups of cases that are left out in turn to see how far a figure moves."""
 PASS, FAIL, SILENT = "pass", "fail", "none"
 WHOLE, ALL_PARTS, ONE_PART = "case", "criteria", "criterion"
 STEPS = 10
@@ -54,7 +48,7 @@ STEPS = 10
 
 
 class LabelledValues(Struct, frozen=True):
-    """A labelled grade with its consensus computed once: the bootstrap reads it thousands of times."""
+    """A labelled grade with its consensus computed once: it is read for each group of cases that is left out."""
 
     case_id: str
     passed: bool | None
@@ -127,26 +121,22 @@ def mean_figure(values: Sequence[float], cases: Sequence[Hashable], bounds: Inte
     return Figure(value=fmean(values) if values else None, interval=interval, n=len(values))
 
 
-def bootstrap_figure(
-    observed: Sequence[T],
-    statistic: Callable[[Sequence[T]], float | None],
-    draws: int,
-    case: Callable[[T], Hashable] | None = None,
-) -> Figure:
-    """A statistic with its bootstrap interval over whole cases. `case` None: each observation is one."""
-    value = statistic(observed)
-    cases = len(set(map(case, observed))) if case else len(observed)
-    interval = None
-    if value is not None and cases >= FEWEST:
-        interval = bootstrap_interval(observed, statistic, Random(SEED), draws=draws, cluster=case)
-    return Figure(value=value, interval=interval, n=len(observed))
-
-
-def _figure(things: Sequence[GradeWithLabels], statistic: Statistic, fewest: int = FEWEST) -> Figure:
+def _figure(things: Sequence[GradeWithLabels], statistic: Statistic) -> Figure:
+    """A correlation, or an agreement beyond chance, with an interval over whole cases."""
     plain = list(map(_plain, things))
-    if len({thing.case_id for thing in things}) < fewest:
-        return Figure(value=statistic(plain), n=len(plain))
-    return bootstrap_figure(plain, statistic, 1000 if len(plain) <= MANY else 400, lambda each: each.case_id)
+    value, places = statistic(plain), {case: place for place, case in enumerate(dict.fromkeys(map(_case, plain)))}
+    if value is None or len(places) < FEWEST:
+        return Figure(value=value, n=len(plain))
+    groups = min(len(places), GROUPS)
+    left_out = [
+        statistic([each for each in plain if places[each.case_id] % groups != group]) for group in range(groups)
+    ]
+    stats = import_module("howsure.stats.agreement_intervals")
+    return Figure(value=value, interval=stats.correlation_interval(value, left_out, len(places)), n=len(plain))
+
+
+def _case(thing: LabelledValues) -> str:
+    return thing.case_id
 
 
 def group_by_level(things: Sequence[T], grade: Callable[[T], GradeWithLabels]) -> Iterator[tuple[str, str, list[T]]]:
@@ -261,15 +251,17 @@ def rating_figures(things: Sequence[GradeWithLabels]) -> RatingFigures | None:
     if not known:
         return None
     same = [thing.value == thing.people_category for thing in known]
+    apart, cases = [(thing.value or 0.0) - thing.people_value for thing in known], [thing.case_id for thing in known]
+    ends = known[0].grade.scale.ends if known[0].grade else None
     return RatingFigures(
         exact=label_rate(same, known),
-        kappa=_figure(known, _kappa_of_categories(None), FEWEST_FOR_KAPPA),
+        kappa=_figure(known, _kappa_of_categories(None)),
         weighted_kappa=_weighted(known),
         pearson=_figure(known, lambda some: pearson(_people(some), _judged(some))),
         spearman=_figure(known, lambda some: spearman(_people(some), _judged(some))),
         kendall=_figure(known, lambda some: kendall(_people(some), _judged(some))),
-        mae=_figure(known, lambda some: mean_absolute_error(_people(some), _judged(some))),
-        bias=_figure(known, lambda some: fmean(_judged(some)) - fmean(_people(some))),
+        mae=mean_figure([abs(each) for each in apart], cases, ends and (0.0, ends[1] - ends[0])),
+        bias=mean_figure(apart, cases, ends and (ends[0] - ends[1], ends[1] - ends[0])),
     )
 
 
@@ -291,7 +283,7 @@ def _weighted(known: Sequence[GradeWithLabels]) -> Figure:
     if scale.high is None or not 1 < scale.high - scale.low <= STEPS or not all(map(float.is_integer, values)):
         return Figure(n=len(known))
     steps = [float(step) for step in range(int(scale.low), int(scale.high) + 1)]
-    return _figure(known, _kappa_of_categories(steps), FEWEST_FOR_KAPPA)
+    return _figure(known, _kappa_of_categories(steps))
 
 
 def rater_figures(things: Sequence[GradeWithLabels]) -> RaterFigures | None:
