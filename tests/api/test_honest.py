@@ -325,3 +325,26 @@ async def test_a_bot_service_that_is_away_may_be_asked_later(tmp_path: Path) -> 
     async with serving(tmp_path, bot_service="http://127.0.0.1:9/bots/{id}") as ask:
         reply = await ask("GET", "/bots/somebody/context")
         assert (reply.status, reply.headers["retry-after"]) == (503, "5")
+
+
+def test_what_is_wrong_with_shape_and_meaning_is_told_together(ask: Asker) -> None:
+    items = [
+        {"type": "scenario", "name": "x", "inputs": {"message": "m"}, "expected": {}},
+        {"type": "song", "name": "y", "inputs": {}, "expected": {}},
+    ]
+    told = ask("POST", "/test-sets", {"name": "", "items": items}).body["problems"]
+    assert [(each["field"], each["code"]) for each in told] == [
+        ("name", "too-short"),
+        ("items[1].type", "unknown-value"),
+        ("items[0].inputs.persona", "missing-field"),
+        ("items[0].inputs.initial_message", "missing-field"),
+    ]
+    path = f"/rubrics/{ask.made('/rubrics', a_rubric())['rubric_id']}"
+    rules = [{"id": "A", "name": "a", "severity": "low"}, {"id": "A", "severity": "huge"}]
+    for method in ("PUT", "PATCH"):
+        told = ask(method, path, {"name": "x", "rules": rules}).body["problems"]
+        assert {(each["field"], each["code"]) for each in told} == {
+            ("rules[1].name", "missing-field"),
+            ("rules[1].severity", "unknown-value"),
+            ("rules[1].id", "duplicate-id"),
+        }

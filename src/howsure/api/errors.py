@@ -17,7 +17,6 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from howsure.errors import (
-    MAX_PROBLEMS,
     ConfigInvalid,
     Conflict,
     DatasetInvalid,
@@ -161,12 +160,15 @@ async def _on_gone(_: Request, error: Exception) -> Response:
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = error.errors()
-    problems = [
-        {"code": problem_code(each["type"]), "field": field_place(each["loc"]), "message": each["msg"]}
-        for each in found[:MAX_PROBLEMS]
+    return await _on_ours(request, DatasetInvalid("request", shape_problems(error)))
+
+
+def shape_problems(error: RequestValidationError) -> list[Problem]:
+    """What the framework found wrong."""
+    return [
+        Problem(code=problem_code(each["type"]), field=field_place(each["loc"]), message=each["msg"])
+        for each in error.errors()
     ]
-    return _refusal(problems, len(found) - len(problems), request.method in ("GET", "HEAD"))
 
 
 CODES = {

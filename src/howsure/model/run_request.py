@@ -23,8 +23,9 @@ OFFLINE = "offline"
 class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One run, as requested. None and "" mean: not given. Several targets are a tuple.
 
-    `prompts` are the names of a dataset's prompts, if it has several: each is a candidate with every target. A file is
-    a path, `-` for a pipe, an address, `run:RUN` or a document of the service (`document:KIND/ID@VERSION`).
+    `prompts` are the names of a dataset's prompts, if it has several: each is a candidate with every target.
+    `asks_anew`: no reply of a model is taken from the cache, and the new ones replace it.
+    A file is a path, `-` for a pipe, an address, `run:RUN` or a document of the service (`document:KIND/ID@VERSION`).
     `RunRequest(datasets=("cases.jsonl",), judge="offline", repeat=3)`
     """
 
@@ -61,6 +62,7 @@ class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     until_sure: str = ""
     anchors: str = ""
     cache: bool = True
+    asks_anew: bool = False
     trace: str = ""
     record_judge: str = ""
     name: str = ""

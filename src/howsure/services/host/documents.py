@@ -192,9 +192,14 @@ def check_agent_access(agent_id: str | None, scope: AccessScope) -> None:
         raise PlanRefused(f"agent_id: this key may write for the agents {', '.join(scope.agent_ids) or 'none'} only")
 
 
-async def _draft(host: Host, kind: DocumentKind, change: DocumentChange, key: str) -> DocumentDraft:
+def _written(kind: DocumentKind, body: Json) -> Json:
+    """What its author wrote of a body, with an id for every entry."""
     ignored = {ID_FIELDS[kind], *MANAGED, *ADDED, "name", "agent_id", "bot_name"}
-    body = with_entry_ids(kind, {name: value for name, value in change.body.items() if name not in ignored})
+    return with_entry_ids(kind, {name: value for name, value in body.items() if name not in ignored})
+
+
+async def _draft(host: Host, kind: DocumentKind, change: DocumentChange, key: str) -> DocumentDraft:
+    body = _written(kind, change.body)
     name = str(change.body.get("bot_name" if kind is DocumentKind.AGENT else "name") or "")
     draft = DocumentDraft(
         body=msgspec.json.encode(body),
@@ -208,6 +213,19 @@ async def _draft(host: Host, kind: DocumentKind, change: DocumentChange, key: st
     except DatasetInvalid as error:
         raise DatasetInvalid("body", [_in_body(kind, each) for each in error.problems], error.more) from None
     return draft
+
+
+async def further_problems(kit: Kit, kind: DocumentKind, body: Json) -> list[Problem]:
+    """What else is wrong with a body whose shape is wrong, as far as a file of this kind can be read whatever it
+    holds."""
+    if kind not in (DocumentKind.RUBRIC, DocumentKind.TEST_SET):
+        return []
+    content = _written(kind, body)
+    try:
+        await asyncio.to_thread(check_document, kit, kind, "new", DocumentDraft(body=b"", name="new"), content)
+    except DatasetInvalid as error:
+        return [_in_body(kind, each) for each in error.problems]
+    return []
 
 
 def _in_body(kind: DocumentKind, problem: Problem) -> Problem:

@@ -28,7 +28,7 @@ from howsure.model.result import Result
 from howsure.model.verdict import Verdict
 from howsure.services.processes import end_process, kill_tree, limit_memory, peak_memory_mb
 from howsure.services.run.execute import RunClaim, attempts_to_resume, is_out_of_budget
-from howsure.services.run.start import carry_out
+from howsure.services.run.start import carry_out, pinned_request
 from howsure.services.workspace import Host, Workspace
 from howsure.targets.function.calls import THREAD_NAME
 
@@ -297,4 +297,5 @@ async def execute_job(host: Host, run_id: str, claim: RunClaim, got_on: Callable
             noted = True
             got_on()
 
-    await carry_out(host.work, store, run, claim, again - set(claim.stopped), lambda _: note)
+    again, request = again - set(claim.stopped), pinned_request(run, asks_anew=retries)
+    await carry_out(host.work, store, run, claim, again, lambda _: note, request=request)

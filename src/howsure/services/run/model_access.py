@@ -17,7 +17,7 @@ from howsure.judges.base import Judge
 from howsure.judges.documents import NO_DOCUMENTS, Documents
 from howsure.llm.base import Budget, Cache, LanguageModel, ModelSpec
 from howsure.llm.budget import Allowance, BudgetMeter, BudgetUse, CommonBudget, check_priced, parse_budget
-from howsure.llm.cache import NoCache
+from howsure.llm.cache import NoCache, RenewedCache
 from howsure.llm.call_trace import trace_to_file
 from howsure.llm.client import ClientOptions, LimiterFactory, ModelClient
 from howsure.llm.costs import known_prices
@@ -96,6 +96,7 @@ async def open_model_access(
     cache: Cache = NoCache() if common.cache is None else common.cache
     if request.cache and common.cache is None:
         cache = await stack.enter_async_context(ReplyCache.open(work.replies))
+        cache = RenewedCache(cache) if request.asks_anew else cache
     limits = settings.retry
     options = ClientOptions(
         concurrency=request.concurrency or DEFAULT_CONCURRENCY,

@@ -276,6 +276,7 @@ class _RunPlanner(Struct, frozen=True):
                 # The rubric and the agent are pinned whole; what this process writes beside the run is not part of it.
                 **dict.fromkeys(("rubric", "agent", "trace", "record_judge", "name"), ""),
                 cache=True,
+                asks_anew=False,
             ),
             datasets=datasets,
             responses=responses,

@@ -179,7 +179,7 @@ async def retry(
         run = await store.find_run(name)
         again = await errored_attempts(store, run)
         await store.audit.record_command("retry", run.id)
-        request = pinned_request(run, **changes)
+        request = pinned_request(run, asks_anew=True, **changes)
         return await carry_out(work, store, run, UNCLAIMED, again, watch, request=request, gates=gates)
 
 
