@@ -152,9 +152,17 @@ class RunViews:
         return [brief_summary(run, counted.get(run.id) or await self._count(run.id)) for run in runs]
 
     async def judged_runs(self, runs: Sequence[Run]) -> list[Run]:
-        """Those in which a judge was asked; where that is not counted yet, or by another tool, too."""
+        """Those in which a judge was asked, where that is counted already; of those that were imported, the ones with
+        grades that a tool gave."""
         counted = await self._store.stored_counts([run.id for run in runs])
-        return [run for run in runs if run.id not in counted or asked_judge(make_summary(run, counted[run.id]))]
+        summaries = [make_summary(run, counted[run.id]) for run in runs if run.id in counted]
+        without = {
+            each.run.id
+            for each in summaries
+            if not asked_judge(each)
+            or (each.run.pins.imported and all(grader.pass_mark is None for grader in each.graders))
+        }
+        return [run for run in runs if run.id not in without]
 
     async def _live(self, run: Run) -> Run:
         """An interrupted run that is in the queue goes on by itself, so it is shown as running."""

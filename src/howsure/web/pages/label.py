@@ -353,7 +353,7 @@ def label_home(
             id=run.id,
             name=run.name or run.id[:8],
             agent=run.pins.agent_name,
-            judge=judge_name(run.pins),
+            judge=run.pins.imported.tool if run.pins.imported else judge_name(run.pins),
             created=short_time(run.created_at),
             failed=run.counts.failed,
             passed=run.counts.passed,
