@@ -30,22 +30,35 @@ from howsure.judges.rulings import (
     RubricVerdicts,
     UnparsableReply,
 )
-from howsure.judges.verdict_sentences import is_own, stated_numbers, stated_rulings
+from howsure.judges.verdict_sentences import (
+    HEDGE,
+    NUMBER,
+    StatedNumber,
+    as_number,
+    drop_layout,
+    is_own,
+    labelled_numbers,
+    split_where_taken_back,
+    stated_numbers,
+    stated_rulings,
+    unmark,
+)
 from howsure.llm.messages import FinishReason
 from howsure.model.flag import UnreadableKind
 from howsure.model.score import UNIT, Scale
 
-NUMBERS = ("score", "rating", "grade", "result")
-VERDICTS = ("verdict", "passed", "pass", "met", "criteriamet", "criterionmet")
+NUMBERS = ("score", "rating", "grade", "result", "overall")
+VERDICTS = ("verdict", "passed", "pass", "met", "criteriamet", "criterionmet", "satisfied", "decision", "judgment")
 REASONS = ("explanation", "rationale", "reasoning", "reason", "thoughtchain")
 EVIDENCE = ("evidence", "quotes", "quote")
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
+_FINAL = re.compile(r"^(?:overall|final)(?=(?:score|rating|grade|verdict|result)$)")
 
 
 @lru_cache(maxsize=4096)
 def normalize_key(key: str) -> str:
-    return _NOT_PLAIN.sub("", key.lower())
+    return _FINAL.sub("", _NOT_PLAIN.sub("", key.lower()))
 
 
 def normalize_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,51 +100,33 @@ class VerdictWord(Enum):
     NOT_APPLICABLE = "not applicable"
 
 
-class StatedNumber(Struct, frozen=True):
-    """A number, and the top of the scale where the judge named it (`4/5`)."""
-
-    value: float
-    out_of: float | None = None
-
-
 Value = StatedNumber | VerdictWord
 
 _WORDS = {
-    **dict.fromkeys(("yes", "true", "met", "pass", "passed"), VerdictWord.YES),
+    **dict.fromkeys(("yes", "true", "met", "pass", "passed", "correct", "satisfied"), VerdictWord.YES),
     **dict.fromkeys(("no", "false", "not met", "unmet", "fail", "failed", "not passed"), VerdictWord.NO),
+    **dict.fromkeys(("incorrect", "not correct", "unsatisfied", "not satisfied"), VerdictWord.NO),
+    **dict.fromkeys(("ja", "oui", "sí", "sim", "да", "是", "はい"), VerdictWord.YES),
+    **dict.fromkeys(("nein", "non", "não", "нет", "否", "いいえ"), VerdictWord.NO),
     **dict.fromkeys(("n/a", "na", "not applicable"), VerdictWord.NOT_APPLICABLE),
 }
-_NUMBER = r"(?P<number>(?>-?[0-9]+(?:\.[0-9]+)?))(?:\s*(?:/|out\s+of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?)))?"
 _WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_WORDS, reverse=True)) + ")"
-# A number that goes on (`4-5`, `4 %`, `4,5`) is not that number; a word that goes on (`no doubt`) is not that word.
-_NUMBER_ENDS = r"(?!\s*(?:[-–—/%]|to\b|or\b|(?:out\s+)?of\b)|\s?[½⅓⅔¼¾]|[.,]?[0-9]|[A-Za-z])"
-_WORD_ENDS = r"(?=\s*(?:$|[,.;:!)\n\"'”]|\s[-–—]))"
-_NUMBER_ALONE = re.compile(_NUMBER)
-_LABEL = r"(?<![\w-])(?P<label>{})[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:=]\s*[\"'“]?"
-_LABELLED_NUMBER = re.compile(_LABEL.format("score|rating|grade") + _NUMBER + _NUMBER_ENDS, re.IGNORECASE)
+# A word that goes on (`no doubt`) is not that word.
+_WORD_ENDS = r"(?=[^\w\n?]{0,3}$|\s*[,.;:!)\n\"'”>，。！：；—]|\s[-–])"
 _LABELLED_WORD = re.compile(
-    _LABEL.format(
-        "verdict|decision|result|judge?ment|final answer|criteri(?:a|on)[ _]met|met|passed|pass|score|rating|grade"
-    )
-    + _WORD
-    + _WORD_ENDS,
+    r"(?<![\w-])(?:verdict|decision|result|judge?ment|final answer|criteri(?:a|on)[ _]met|pass/fail|yes/no|met|passed|pass"
+    r"|score|rating|grade)[\"']?\s*+(?:\([^()\n]{0,40}\)\s*+)?[:：=]\s*+[^\w\n?]{0,3}" + _WORD + _WORD_ENDS,
     re.IGNORECASE | re.MULTILINE,
 )
-# `Met: no` opens with a label, `Yes and no` and `Yes, but no` with two verdicts.
+# `Met: no` and `Passed: 3 of 5` open with a label; `Yes and no`, `Yes, but no`, `Yes, partly` say two things.
 _ANOTHER_WORD = _WORD.replace("?P<word>", "?:") + _WORD_ENDS
 _FIRST_WORD = re.compile(
-    rf"\A{_WORD}{_WORD_ENDS}(?!\s*:\s*{_ANOTHER_WORD}|[\s,.;]*\b(?:but|or|and)\s+{_ANOTHER_WORD})", re.IGNORECASE
+    rf"\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!\s*:\s*(?:[0-9]|{_ANOTHER_WORD})|[^\w?]*(?:{HEDGE})\b"
+    rf"|[^\w?]+(?:(?:but|or|and|actually|hmm|well)\b[^\w?]*)+{_ANOTHER_WORD})",
+    re.IGNORECASE,
 )
-# A judge that changes its mind: what it said before counts beside what it says after.
-_TAKEN_BACK = re.compile(
-    r"\b(?:on\s+second\s+thoughts?|scratch\s+that|I\s+take\s+(?:it|that)\s+back|I\s+stand\s+corrected)\b"
-    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]",
-    re.IGNORECASE | re.MULTILINE,
-)
-_TAGGED = re.compile(r"<(score|rating|grade|verdict|decision)>\s*([^<>\n]{1,40}?)\s*</\1>", re.IGNORECASE)
-_BRACKETED = re.compile(r"\[\[\s*([0-9]+(?:\.[0-9]+)?)\s*\]\]")
-_DECORATION = re.compile(r"[*`#]+")
-_WRAPPING = " \t\r\n\"'“”*`.!_()[]"
+_NUMBER_ALONE = re.compile(NUMBER)
+_WRAPPING = " \t\r\n\"'“”*`!_()[]"
 
 
 def parse_value(raw: Any) -> Value | None:
@@ -147,33 +142,32 @@ def parse_value(raw: Any) -> Value | None:
 
 def parse_word(text: str) -> VerdictWord | None:
     """The meaning of a text that is only a verdict word."""
-    return _WORDS.get(re.sub(r"[\s_-]+", " ", text.strip(_WRAPPING).lower()))
+    return _WORDS.get(re.sub(r"[\s_-]+", " ", re.sub(r"\A[^\w?]++|(?<=\w)[^\w?]+\Z", "", text).strip("_").lower()))
 
 
 def find_values(prose: str, *, sentences: bool = True) -> Iterator[Value]:
     """Every value that the prose states as its own: alone on the first or last line, after a label, as a sentence (`I
     would give it a score of 4`; without `sentences` `The criterion is met`), or as a verdict word that opens the text.
-    Numbers and words that are merely mentioned do not count."""
-    if not prose:
-        return
-    plain = _TAGGED.sub(r"\n\1: \2\n", _DECORATION.sub("", prose)).strip()
-    if taken_back := _TAKEN_BACK.search(plain):
-        before = list(find_values(plain[: taken_back.start()], sentences=sentences))
-        after = list(find_values(plain[taken_back.end() :].lstrip(" ,.:;!–—-"), sentences=sentences))
-        if before and not after:
-            raise UnparsableReply("the reply takes its verdict back")
-        yield from (*before, *after)
-        return
+    Numbers and words that are merely mentioned do not count. What a judge takes back counts beside what it says then."""
+    parts = [list(_values_of(each, sentences)) for each in split_where_taken_back(drop_layout(prose))]
+    if any(parts) and not parts[-1]:
+        raise UnparsableReply("the reply takes its verdict back")
+    for values in parts:
+        yield from values
+
+
+def _values_of(plain: str, sentences: bool) -> Iterator[Value]:
     lines = plain.splitlines()
     for line in dict.fromkeys((lines[0], lines[-1])) if lines else ():
         if (alone := parse_word(line) or _number_alone(line)) is not None:
             yield alone
-    if opening := _FIRST_WORD.match(plain):
-        yield _matched_value(opening)
-    for pattern in (_LABELLED_NUMBER, _LABELLED_WORD):
-        yield from (_matched_value(found) for found in pattern.finditer(plain) if is_own(plain, found))
+    labelled = (found for found in _LABELLED_WORD.finditer(plain) if is_own(plain, found))
+    for found in (_FIRST_WORD.match(plain), *labelled):
+        if found and (word := parse_word(found["word"])):
+            yield word
+    yield from labelled_numbers(plain)
     if sentences:
-        yield from map(_as_number, stated_numbers(plain))
+        yield from stated_numbers(plain)
     else:
         yield from (VerdictWord.YES if met else VerdictWord.NO for met in stated_rulings(plain))
 
@@ -197,20 +191,8 @@ def scale_end(word: VerdictWord, scale: Scale) -> float:
 
 
 def _number_alone(text: str) -> StatedNumber | None:
-    found = _NUMBER_ALONE.fullmatch(text.strip(_WRAPPING))
-    return _as_number(found) if found else None
-
-
-def _matched_value(found: re.Match[str]) -> Value:
-    groups = found.groupdict()
-    if (word := groups.get("word")) and (meant := parse_word(word)):
-        return meant
-    return _as_number(found)
-
-
-def _as_number(found: re.Match[str]) -> StatedNumber:
-    out_of = found["out_of"]
-    return StatedNumber(float(found["number"]), None if out_of is None else float(out_of))
+    found = _NUMBER_ALONE.fullmatch(text.strip(_WRAPPING).rstrip(_WRAPPING + "."))
+    return as_number(found) if found else None
 
 
 def _finite(number: float) -> float:
@@ -279,8 +261,7 @@ def split_json_and_prose(content: Any) -> tuple[list[Any], str]:
     """The JSON values of a reply, and the sentences around them."""
     if not isinstance(content, str):
         return [content], ""
-    text = strip_thinking(content)
-    found = find_json(text if "{" in text else _BRACKETED.sub(r"\1", text))
+    found = find_json(unmark(strip_thinking(content)))
     if len(found.values) == 1 and isinstance(found.values[0], str):
         return [], found.values[0]
     return list(found.values), _FENCE.sub("", found.prose).strip() if found.prose else ""

@@ -8,23 +8,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
+
+class StatedNumber(Struct, frozen=True):
+    """A number, and the top of the scale where the judge named it (`4/5`)."""
+
+    value: float
+    out_of: float | None = None
+
+
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”)\]]*\s+|\n+")
 # A sentence with one of these is about another case than this one, or what somebody else says.
 ELSEWHERE = re.compile(
-    r"\b(?:if|unless|were|could|might|may|maybe|perhaps|possibly|tempted|consider(?:ed|ing)?|instead|between|"
+    r"\b(?:if|unless|were|maybe|perhaps|possibly|tempted|consider(?:ed|ing)?\s+(?:a|an|giving|rating)|instead|between|"
     r"would\s+have|should\s+have|had|previous(?:ly)?|earlier|initial(?:ly)?|first|other\s+(?:judges?|raters?)|"
     r"says|said|claims?|claimed|wrote|writes|asks?|asked|tells?|told|instructs?|until|almost|nearly|at\s+(?:most|least|"
     r"best|worst)|up\s+to|for\s+(?:example|instance)|(?:according\s+to|by)\s+(?:the|a|an)\s+(?:users?|customers?|reviews?|"
-    r"reviewers?|guests?|agents?))\b|\?|^with(?:out)?\b[^,]{1,60},[^,]*\bwould\s+(?!give|rate|score|grade|assign|award)",
+    r"reviewers?|guests?|agents?))\b|\?|^with(?:out)?\b.*\bwould\s+(?!give|rate|score|grade|assign|award)",
     re.IGNORECASE,
 )
+# Of another case, too, unless the judge goes on in its own name: `It could be shorter, but I would give it a 4`.
+UNCERTAIN = re.compile(r"\b(?:could|might|may)\b", re.IGNORECASE)
+HEDGE = r"partial\w*|partly|mostly|somewhat|in\s+part|sort\s+of|kind\s+of|arguably|probably|maybe|perhaps|possibly"
 # These deny a verdict in their own clause.
 DENIED = re.compile(r"\b(?:not|never|no|neither|nor|hardly|rather\s+than|cannot)\b|n['’]t\b", re.IGNORECASE)
 CLAUSE = re.compile(r"[,;:]|\b(?:so|and|but|because|which)\b", re.IGNORECASE)
-QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^”\n]{0,400}”")
+QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^“”\n]{0,400}”")
 NUMBER = (
-    r"(?P<number>(?<![\w.,-])[0-9]+(?:\.[0-9]+)?)"
-    r"(?:\s*(?:stars?\s+)?(?:/|out\s+of)\s*(?P<out_of>[0-9]+(?:\.[0-9]+)?))?"
+    r"(?P<number>(?<![\w.,-])(?>-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)))"
+    r"(?:\s*(?:stars?\s+)?(?:/|(?:out\s+)?of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?))|\s?(?P<percent>%))?"
 )
 WHOLE = (
     r"(?:it|this|that|(?:the|this|that)\s+(?:\w+(?:['’]s)?\s+)?(?:answer|response|reply|output|summary|text|conversation|"
@@ -34,6 +47,7 @@ WHOLE = (
 ENDS = (
     rf"(?!\s*(?:[-–—/%½⅓⅔¼¾]|to\b(?!\s+{WHOLE}\b)|or\b|and\b)|[.,]?[0-9]|[A-Za-z])"
     r"(?=\s*(?:stars?\b|points?\b|$|[.,;:!)\"'”]|for\b|because\b|on\s+(?:a|the)\b|due\b|since\b|as\b|in\s+terms\b|to\b|"
+    r"(?:based\s+on|according\s+to|given|overall)\b|"
     r"(?:is|seems|would\s+be)\s+(?:given|assigned|appropriate|warranted|justified|fair)\b))"
 )
 SCORE = r"(?:(?:a|an|the)\s+)?(?:(?:final|overall|total)\s+)?(?:score|rating|grade)\s+of\s+"
@@ -50,7 +64,8 @@ STATED = tuple(
     for form in (
         # I would give this answer (a score of) 3
         r"\bI(?:(?:['’](?:d|ll)|\s+(?:would|will|shall|must))?\s+(?:\w+ly\s+|therefore\s+|thus\s+)?(?:give|rate|score|grade|assign|award|"
-        r"(?:settle|land)\s+on|go\s+with)|(?:['’]m|\s+am)\s+(?:\w+ly\s+|therefore\s+)?(?:giving|rating|scoring|grading|assigning|awarding))[\s:]+"
+        r"(?:settle|land)\s+on|go\s+with)|\s+(?:gave|rated|scored|graded|assigned|awarded)|(?:['’]ve|\s+have)\s+(?:given|rated|scored|graded|"
+        r"assigned|awarded)|(?:['’]m|\s+am)\s+(?:\w+ly\s+|therefore\s+)?(?:giving|rating|scoring|grading|assigning|awarding))[\s:]+"
         rf"(?:{WHOLE}[\s:]+)?(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?",
         # the answer (is vague and) deserves a score of 3: other things may have scores too
         rf"(?<!like )(?<!such as )\b{WHOLE}\s+(?:(?:is|has|was)\s+[^.,;:\n]{{1,80}}?\s+and\s+)?"
@@ -62,7 +77,7 @@ STATED = tuple(
         rf"(?:^|[,:]\s*|\bI\s+(?:think|believe|feel)\s+(?:that\s+)?)\W*{SCORE}(?=[0-9.]+\s+(?:is|seems|would\s+be)\s+(?:appropriate|"
         rf"warranted|justified|fair)(?:\W*$|\s+(?:here|because|since|for\s+{WHOLE})\b))",
         # given these errors, the rating is 2; the appropriate score is 2
-        r"(?:^|,\s*)(?:given\b[^.\n]{1,100},\s+the\s+|(?:so|thus|therefore|hence),?\s+the\s+|the\s+(?:most\s+)?(?:appropriate|resulting)\s+)"
+        r"(?:^|,\s*)(?:(?:given|based\s+on)\b[^.\n]{1,100},\s+the\s+|(?:so|thus|therefore|hence),?\s+the\s+|the\s+(?:most\s+)?(?:appropriate|resulting)\s+)"
         rf"(?:score|rating|grade)\s+(?:for\s+{WHOLE}\s+)?(?:is|would\s+be)\s+(?:a\s+|an\s+)?",
         # this is rated (as a) 3
         rf"\b{WHOLE}\s+(?:is|(?:would|can|should)\s+be|was)\s+(?:rated|scored|graded|given)\s+(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?",
@@ -71,8 +86,8 @@ STATED = tuple(
         rf"{WHOLE}\s+is)\s+(?:a\s+|an\s+)?",
         # this is a 4 out of 5; I'd say it's a 4
         rf"(?:\b{WHOLE}\s+is|\bit['’]s|\bthat['’]s)\s+(?:a|an)\s+(?:{SURE}|(?=[0-9.]+\s*(?:/|out\s+of)|[0-9.]+\s+stars?\b))",
-        rf"\b{WHOLE}\s+scores\s+(?:(?:a|an)\s+)?(?=[0-9.]+\s*(?:/|out\s+of))",
-        rf"\bI(?:['’]d|\s+would)\s+(?:say|call)\s+(?:that\s+)?(?:{WHOLE}(?:\s+is|['’]s)?)\s+(?:a|an)\s+",
+        rf"\b{WHOLE}\s+scores\s+(?:(?:a|an)\s+|(?=[0-9.]+\s*(?:/|out\s+of)))",
+        rf"\bI(?:['’]d|\s+would)\s+(?:say|call)\s+(?:(?:that\s+)?{WHOLE}(?:\s+is|['’]s)?\s+(?:a|an)\s+|(?:(?:a|an)\s+)?)",
     )
 )
 # `4 stars`, `Overall, 4/5.`, `A solid 4.`, `Rated 4/5.`: the whole of a sentence.
@@ -80,58 +95,158 @@ STARS = re.compile(
     rf"\W*(?:{LEAD}\b[,:]?\s*)*(?:rated\s+|rating\s*:\s*)?(?:(?:a|an)\s+)?(?:(?P<sure>{SURE}))?{NUMBER}(?P<stars>\s*stars?)?\W*",
     re.IGNORECASE,
 )
-SCALE = re.compile(
-    r"\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[0-9]+\s*(?:-|–|to)\s*[0-9]+\)?"
-    r"(?:[-\s]+(?:point\s+)?scale)?|\([0-9]+\s*(?:-|–|to)\s*[0-9]+\)|\b[0-9]+-point\s+scale",
-    re.IGNORECASE,
+LONE = re.compile(rf"\W*(?:(?:{LEAD}|actually|no)\b,?\s*)?{NUMBER}[^\w?]*", re.IGNORECASE)
+# The whole of a reply: `4 - mostly coherent`, `4, because it is short`; `Coherence: 4`, `评分：4`.
+ONLY = (
+    re.compile(rf"{NUMBER}\s*(?:[-–—:,;(]\s*|(?=because\b|since\b))(?=[A-Za-z])[^0-9\n]*", re.IGNORECASE),
+    re.compile(
+        rf"\W*(?!(?:confidence|errors?|mistakes?|issues?|count|year|page|step|turn|example)\b)[^\W\d_]+\s*[:：]\s*{NUMBER}[^\w?+%-]*",
+        re.IGNORECASE,
+    ),
 )
-LONE = re.compile(rf"\W*{NUMBER}\W*")
 
 
 def split_sentences(prose: str) -> list[str]:
     return [each.strip() for each in SENTENCE_END.split(prose) if each.strip()]
 
 
-def stated_numbers(prose: str) -> Iterator[re.Match[str]]:
-    """The numbers that sentences state as the judge's verdict on the whole, as matches with `number` and `out_of`."""
+def as_number(found: re.Match[str]) -> StatedNumber:
+    """The number of a match of `NUMBER`. A percentage is one out of a hundred."""
+    out_of = "100" if found["percent"] else found["out_of"]
+    return StatedNumber(float(found["number"]), None if out_of is None else float(out_of))
+
+
+def stated_numbers(prose: str) -> Iterator[StatedNumber]:
+    """The numbers that sentences state as the judge's verdict on the whole."""
+    yield from (as_number(found) for form in ONLY if (found := form.fullmatch(prose)) and not ELSEWHERE.search(prose))
     sentences = split_sentences(QUOTED.sub(" ", prose))
     for place, sentence in enumerate(sentences):
-        plain = SCALE.sub(" ", sentence)
         # `… hard to follow. 2.`: a number that closes the reply, unless it answers a question or ends a list.
         closes = 0 < place == len(sentences) - 1 and not re.search(r"[0-9?]", sentences[place - 1])
-        short = STARS.fullmatch(plain)
-        if short and "?" not in plain and (short["sure"] or short["stars"] or short["out_of"]):
-            yield short
-        elif closes and (lone := LONE.fullmatch(plain)):
-            yield lone
-        elif not ELSEWHERE.search(plain):
-            found = [match for form in STATED for match in form.finditer(plain)]
+        short = STARS.fullmatch(sentence)
+        if short and "?" not in sentence and (short["sure"] or short["stars"] or short["out_of"]):
+            yield as_number(short)
+        elif closes and (lone := LONE.fullmatch(sentence)) and not lone["percent"]:
+            yield as_number(lone)
+        elif not ELSEWHERE.search(sentence):
+            found = [match for form in STATED for match in form.finditer(sentence)]
             # A second number in the sentence may be another verdict, or what the first one is about.
             spans = {match.span(name) for match in found for name in ("number", "out_of")}
-            digits = {each.span() for each in re.finditer(r"[0-9]+(?:\.[0-9]+)?", plain)}
+            digits = {each.span() for each in re.finditer(r"[0-9]+(?:\.[0-9]+)?", sentence)}
             if digits <= spans:
-                yield from (match for match in found if not DENIED.search(_clause_before(plain, match.start())))
+                yield from (as_number(match) for match in found if _is_sure(sentence, match))
+
+
+def _is_sure(sentence: str, match: re.Match[str]) -> bool:
+    before = _clause_before(sentence, match.start())
+    uncertain = UNCERTAIN.search(before if re.match(r"I\b", match[0]) else sentence)
+    return not uncertain and not DENIED.search(before)
 
 
 def _clause_before(sentence: str, end: int) -> str:
     return CLAUSE.split(sentence[:end])[-1]
 
 
+# How judges set a verdict apart: `[[4]]`, `\\boxed{4}`, `Score: [4]`; tags and `[RESULT] 4`; a heading above it.
+MARK = re.compile(
+    r"(?:\\[\[(]\s*|\$+)?\\{1,2}boxed\{(?:\\{1,2}text\{)?([^{}\n]{1,20})\}{1,2}(?:\s*\\[\])]|\$+)?"
+    r"|\[\[ *([\w./<>=]{1,12}) *\]\]|(?<=[a-zA-Z]:)( ?)\[([0-9.]{1,4}(?:/[0-9]+)?)\]"
+)
+TAGGED = re.compile(
+    r"<(?:(?:final|overall)_)?(?:score|rating|grade|verdict|decision|choice|winner|preference)>([^<>]{1,60})</\w*>"
+    r"|<(?:answer|result)>([^<>]{1,60})</\w*>\s*\Z|[\[(]RESULT[\])]:?((?=\s))",
+    re.IGNORECASE,
+)
+DECORATION = re.compile(r"[*`#]+|(?<!\w)_+|_+(?!\w)")
+HEADING = re.compile(
+    r"^[ \t]*((?:(?:final|overall)[ \t]+)?(?:score|rating|grade|verdict|decision))[ \t]*\n\s*(?=\S{1,12}[ \t]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+SCALE = re.compile(
+    r"\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[0-9]+\s*(?:-|–|to)\s*([0-9]+)\)?"
+    r"(?:[-\s]+(?:point\s+)?scale)?|\([0-9]+\s*(?:-|–|to)\s*([0-9]+)\)|\b([0-9]+)-point\s+scale"
+    r"|\((?:out\s+of|max\.?)\s*([0-9]+)\)",
+    re.IGNORECASE,
+)
+UNSCALED = re.compile(
+    r"(?<![\w.,/-])(?<!of )(?>[0-9]*\.?[0-9]+)(?!\s*(?:/|(?:out\s+)?of\b|%|[-–—]\s*[0-9])|[.,]?[0-9])", re.IGNORECASE
+)
+
+
+def unmark(text: str) -> str:
+    """The text with marked values in place: `Rating: [[4]]` is `Rating: 4`, and no list."""
+    return MARK.sub(lambda found: "".join(each for each in found.groups() if each), text)
+
+
+def drop_layout(prose: str) -> str:
+    """Plain lines, in which a number that stands on a scale of its own says so: `Score (1-10): 4` is `Score: 4/10`."""
+    plain = TAGGED.sub(
+        lambda found: f"\nverdict: {found[1] or found[2] or ''}\n"[: 10 if found[3] == "" else None], prose
+    )
+    plain = HEADING.sub(r"\1: ", DECORATION.sub("", plain).strip())
+    return "\n".join(map(_name_top, plain.splitlines()))
+
+
+def _name_top(line: str) -> str:
+    tops = {found[found.lastindex or 0] for found in SCALE.finditer(line)}
+    return UNSCALED.sub(rf"\g<0>/{'/'.join(tops)}", SCALE.sub(" ", line)) if tops else line
+
+
+# A judge that changes its mind.
+TAKEN_BACK = re.compile(
+    r"\b(?:on\s+second\s+thoughts?|scratch\s+that|I\s+take\s+(?:it|that)\s+back|I\s+stand\s+corrected)\b"
+    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def split_where_taken_back(prose: str) -> list[str]:
+    return [part.lstrip(" ,.:;!–—-") if place else part for place, part in enumerate(TAKEN_BACK.split(prose))]
+
+
+LABELLED = re.compile(
+    r"(?<![A-Za-z0-9_-])(?P<label>overall(?:\s+(?:quality|assessment|evaluation|impression|performance))?|score|rating|grade|verdict"
+    r"|bewertung|punktzahl|puntuación|calificación|punteggio|pontuação|nota|оценка|评分|得分|分数|評価|スコア)"
+    rf"[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:：=]\s*[\"'“(]?{NUMBER}"
+    # A number that goes on (`4-5`, `4+`, `4,5`, `4 to 5`, `4 of the 5`, `1 = bad`) is not that number.
+    r"(?!-|[.,]?[0-9]|[A-Za-z]|[ \t]*(?:[/%+=&~½⅓⅔¼¾至到或]|[-–—,]?[ \t]*[0-9]|or\b|of\b|(?:to|and|plus|minus|bis|oder|ou|o|a|e|и|или|до)\s+[0-9]"
+    r"|\([^()\n]{0,30}\)[ \t]*(?:to|[-–—])[ \t]*[0-9]|(?:would|means?|requires?|needs?|is|are|was)\b|for\b[^.\n]{0,60}[0-9]))"
+    r"(?(out_of)(?![ \t]+(?!(?:stars?|points?|because|since|as|for|due|based|given|overall|on|in|with|and|but)\b)(?-i:[a-z])))",
+    re.IGNORECASE,
+)
 # `Maximum score: 5`, `the customer's star rating: 4`, `e.g. score: 4` are not the judge's own.
 OTHERS_BEFORE = re.compile(
     r"(?:\b(?:max(?:imum|imal)?|min(?:imum|imal)?|possible|highest|lowest|perfect|ideal|expected|required|previous|"
     r"earlier|initial|average|mean|threshold|confidence|difficulty|star|users?|customers?|guests?|readers?|reviewers?|"
     r"hotel|product|movie|film|book|restaurant|phone)(?:['’]s?)?[ \t]+(?:\w+[ \t]+)?"
-    r"|\b(?:example|instance|e\.g\.?)[,:]?[ \t]*[\"'“]?)$",
+    r"|\b(?:example|instance|e\.g\.?)[,:]?[ \t]*[\"'“]?|[\"'“‘])$",
     re.IGNORECASE,
 )
 # `Score: 4?`, `Score: 4 (or 5 with sources)`, `Score: 4 if we ignore tone`.
-DOUBT_AFTER = re.compile(r"[\"'”]?\s*(?:\?|[,(;]?\s*(?:or|if|unless|maybe|perhaps|possibly|probably)\b)", re.IGNORECASE)
+DOUBT_AFTER = re.compile(rf"[\"'”]?\s*(?:\?|[,(;]?\s*(?:or|if|unless|{HEDGE})\b)", re.IGNORECASE)
+
+
+def labelled_numbers(prose: str) -> Iterator[StatedNumber]:
+    """The numbers after a label. Where one of them is overall or final, those of single aspects do not count."""
+    found = [(match, _words_before(prose, match)) for match in LABELLED.finditer(prose) if is_own(prose, match)]
+    final = any(words & {"overall", "final"} for _, words in found)
+    yield from (as_number(match) for match, words in found if not final or words <= {"overall", "final", "my", "the"})
+
+
+def _words_before(prose: str, match: re.Match[str]) -> set[str]:
+    return set(re.findall(r"\w+", re.split(r"[.,:;|\n]", _sentence_before(prose, match))[-1].lower())) | set(
+        match["label"].lower().split()
+    ) & {"overall"}
+
+
+def _sentence_before(prose: str, match: re.Match[str]) -> str:
+    return SENTENCE_END.split(prose[max(0, match.start() - 160) : match.start()])[-1]
 
 
 def is_own(prose: str, found: re.Match[str]) -> bool:
     """Whether a labelled value is the judge's, and without a doubt."""
-    return not OTHERS_BEFORE.search(prose, 0, found.start()) and not DOUBT_AFTER.match(prose, found.end())
+    before = _sentence_before(prose, found)
+    return not (OTHERS_BEFORE.search(before) or ELSEWHERE.search(before) or DOUBT_AFTER.match(prose, found.end()))
 
 
 RULED = re.compile(
