@@ -12,7 +12,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.errors import JudgeFailed, boundary
@@ -112,19 +111,20 @@ _WORDS = {
 }
 _WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_WORDS, reverse=True)) + ")"
 # A word that goes on (`no doubt`) is not that word.
-_WORD_ENDS = r"(?=[^\w\n?]{0,3}$|\s*[,.;:!)\n\"'”>，。！：；—]|\s[-–])"
+_WORD_ENDS = r"(?=[^\w\n?]{0,3}$|\s*[,.;:!)…\n\"'”>，。！：；—]|\s[-–])"
 _LABELLED_WORD = re.compile(
-    r"(?<![\w-])(?:verdict|decision|result|judge?ment|final answer|criteri(?:a|on)[ _]met|pass/fail|yes/no|met|passed|pass"
-    r"|score|rating|grade)[\"']?\s*+(?:\([^()\n]{0,40}\)\s*+)?[:：=]\s*+[^\w\n?]{0,3}" + _WORD + _WORD_ENDS,
+    r"(?<![\w-])(?:verdict|decision|result|judge?ment|final answer|criteri(?:a|on)[ _]met|pass/fail|yes/no|met|passed"
+    r"|pass|score|rating|grade)[\"']?\s*+(?:\([^()\n]{0,40}\)\s*+)?[:：=]\s*+[^\w\n?]{0,3}" + _WORD + _WORD_ENDS,
     re.IGNORECASE | re.MULTILINE,
 )
 # `Met: no` and `Passed: 3 of 5` open with a label; `Yes and no`, `Yes, but no`, `Yes, partly` say two things.
 _ANOTHER_WORD = _WORD.replace("?P<word>", "?:") + _WORD_ENDS
 _FIRST_WORD = re.compile(
-    rf"\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!\s*:\s*(?:[0-9]|{_ANOTHER_WORD})|[^\w?]*(?:{HEDGE})\b"
-    rf"|[^\w?]+(?:(?:but|or|and|actually|hmm|well)\b[^\w?]*)+{_ANOTHER_WORD})",
+    rf"\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*(?:[0-9]|{_ANOTHER_WORD})|[^\w?]*(?:{HEDGE})\b"
+    rf"|[^\w?]+(?:(?:but|or|and|hmm|well)\b[^\w?]*)+{_ANOTHER_WORD})",
     re.IGNORECASE,
 )
+_ANSWER = re.compile(r"\A\W*(?:final\s+)?answer\s*:", re.IGNORECASE)
 _NUMBER_ALONE = re.compile(NUMBER)
 _WRAPPING = " \t\r\n\"'“”*`!_()[]"
 
@@ -148,7 +148,7 @@ def parse_word(text: str) -> VerdictWord | None:
 def find_values(prose: str, *, sentences: bool = True) -> Iterator[Value]:
     """Every value that the prose states as its own: alone on the first or last line, after a label, as a sentence (`I
     would give it a score of 4`; without `sentences` `The criterion is met`), or as a verdict word that opens the text.
-    Numbers and words that are merely mentioned do not count. What a judge takes back counts beside what it says then."""
+    Numbers and words that are merely mentioned do not count; what the judge takes back does."""
     parts = [list(_values_of(each, sentences)) for each in split_where_taken_back(drop_layout(prose))]
     if any(parts) and not parts[-1]:
         raise UnparsableReply("the reply takes its verdict back")
@@ -159,7 +159,7 @@ def find_values(prose: str, *, sentences: bool = True) -> Iterator[Value]:
 def _values_of(plain: str, sentences: bool) -> Iterator[Value]:
     lines = plain.splitlines()
     for line in dict.fromkeys((lines[0], lines[-1])) if lines else ():
-        if (alone := parse_word(line) or _number_alone(line)) is not None:
+        if (alone := parse_word(_ANSWER.sub("", line)) or _number_alone(line)) is not None:
             yield alone
     labelled = (found for found in _LABELLED_WORD.finditer(plain) if is_own(plain, found))
     for found in (_FIRST_WORD.match(plain), *labelled):
@@ -427,8 +427,8 @@ FINISH = "finish_reason"
 WHOLE_REPLY = "whole_reply"
 """A key in what stands for the ruling on a criterion that the reply of its batch does not rule on."""
 _REFUSAL = re.compile(
-    r"\W*(?:(?:i['’]m|i am|we are) (?:very |so )?(?:sorry|unable|not able)|sorry|as an ai"
-    r"|i (?:can['’]t|cannot|won['’]t|will not|must decline))\b",
+    r"\W*(?:unfortunately,? )?(?:(?:i['’]m|i am|we are) (?:very |so )?(?:sorry|unable|not able)|sorry"
+    r"|as an ai|i (?:apologi[sz]e|can['’]t|cannot|won['’]t|will not|must decline))\b",
     re.IGNORECASE,
 )
 CUT_OFF = " (the reply was cut off at its token limit)"

@@ -37,7 +37,7 @@ CLAUSE = re.compile(r"[,;:]|\b(?:so|and|but|because|which)\b", re.IGNORECASE)
 QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^“”\n]{0,400}”")
 NUMBER = (
     r"(?P<number>(?<![\w.,-])(?>-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)))"
-    r"(?:\s*(?:stars?\s+)?(?:/|(?:out\s+)?of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?))|\s?(?P<percent>%))?"
+    r"(?:\s*(?:stars?\s+)?(?:/|(?:out\s+)?of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?))|\s?(?P<percent>%))?+"
 )
 WHOLE = (
     r"(?:it|this|that|(?:the|this|that)\s+(?:\w+(?:['’]s)?\s+)?(?:answer|response|reply|output|summary|text|conversation|"
@@ -92,7 +92,7 @@ STATED = tuple(
 )
 # `4 stars`, `Overall, 4/5.`, `A solid 4.`, `Rated 4/5.`: the whole of a sentence.
 STARS = re.compile(
-    rf"\W*(?:{LEAD}\b[,:]?\s*)*(?:rated\s+|rating\s*:\s*)?(?:(?:a|an)\s+)?(?:(?P<sure>{SURE}))?{NUMBER}(?P<stars>\s*stars?)?\W*",
+    rf"\W*(?:{LEAD}\b[,:]?\s*)*(?:(?:rated|score|rating|grade)\s*:?\s*)?(?:(?:a|an)\s+)?(?:(?P<sure>{SURE}))?{NUMBER}(?P<stars>\s*stars?)?\W*",
     re.IGNORECASE,
 )
 LONE = re.compile(rf"\W*(?:(?:{LEAD}|actually|no)\b,?\s*)?{NUMBER}[^\w?]*", re.IGNORECASE)
@@ -100,7 +100,7 @@ LONE = re.compile(rf"\W*(?:(?:{LEAD}|actually|no)\b,?\s*)?{NUMBER}[^\w?]*", re.I
 ONLY = (
     re.compile(rf"{NUMBER}\s*(?:[-–—:,;(]\s*|(?=because\b|since\b))(?=[A-Za-z])[^0-9\n]*", re.IGNORECASE),
     re.compile(
-        rf"\W*(?!(?:confidence|errors?|mistakes?|issues?|count|year|page|step|turn|example)\b)[^\W\d_]+\s*[:：]\s*{NUMBER}[^\w?+%-]*",
+        rf"\W*(?!(?:confidence|errors?|mistakes?|issues?|count|year|page|step|turn|example)\b)(?:[^\W\d_]+\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*",
         re.IGNORECASE,
     ),
 )
@@ -154,9 +154,10 @@ MARK = re.compile(
 )
 TAGGED = re.compile(
     r"<(?:(?:final|overall)_)?(?:score|rating|grade|verdict|decision|choice|winner|preference)>([^<>]{1,60})</\w*>"
-    r"|<(?:answer|result)>([^<>]{1,60})</\w*>\s*\Z|[\[(]RESULT[\])]:?((?=\s))",
+    r"|<(?:answer|result)>([^<>]{1,60})</\w*>\s*\Z",
     re.IGNORECASE,
 )
+RESULT = re.compile(r"[\[(]RESULT[\])]:?(?=\s)")
 DECORATION = re.compile(r"[*`#]+|(?<!\w)_+|_+(?!\w)")
 HEADING = re.compile(
     r"^[ \t]*((?:(?:final|overall)[ \t]+)?(?:score|rating|grade|verdict|decision))[ \t]*\n\s*(?=\S{1,12}[ \t]*$)",
@@ -180,9 +181,7 @@ def unmark(text: str) -> str:
 
 def drop_layout(prose: str) -> str:
     """Plain lines, in which a number that stands on a scale of its own says so: `Score (1-10): 4` is `Score: 4/10`."""
-    plain = TAGGED.sub(
-        lambda found: f"\nverdict: {found[1] or found[2] or ''}\n"[: 10 if found[3] == "" else None], prose
-    )
+    plain = RESULT.sub("\nverdict: ", TAGGED.sub(lambda found: f"\nverdict: {found[1] or found[2]}\n", prose))
     plain = HEADING.sub(r"\1: ", DECORATION.sub("", plain).strip())
     return "\n".join(map(_name_top, plain.splitlines()))
 
@@ -195,7 +194,7 @@ def _name_top(line: str) -> str:
 # A judge that changes its mind.
 TAKEN_BACK = re.compile(
     r"\b(?:on\s+second\s+thoughts?|scratch\s+that|I\s+take\s+(?:it|that)\s+back|I\s+stand\s+corrected)\b"
-    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]",
+    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]|\bactually,?\s+(?=(?:yes|no|[0-9./]+)\W*$)",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -205,13 +204,16 @@ def split_where_taken_back(prose: str) -> list[str]:
 
 
 LABELLED = re.compile(
-    r"(?<![A-Za-z0-9_-])(?P<label>overall(?:\s+(?:quality|assessment|evaluation|impression|performance))?|score|rating|grade|verdict"
+    r"(?:(?<![\"A-Za-z0-9_-])|(?<=\")(?=\w+\"))(?P<label>overall(?:\s+(?:quality|assessment|evaluation|impression|performance))?|score|rating|grade|verdict"
     r"|bewertung|punktzahl|puntuación|calificación|punteggio|pontuação|nota|оценка|评分|得分|分数|評価|スコア)"
     rf"[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:：=]\s*[\"'“(]?{NUMBER}"
     # A number that goes on (`4-5`, `4+`, `4,5`, `4 to 5`, `4 of the 5`, `1 = bad`) is not that number.
-    r"(?!-|[.,]?[0-9]|[A-Za-z]|[ \t]*(?:[/%+=&~½⅓⅔¼¾至到或]|[-–—,]?[ \t]*[0-9]|or\b|of\b|(?:to|and|plus|minus|bis|oder|ou|o|a|e|и|или|до)\s+[0-9]"
-    r"|\([^()\n]{0,30}\)[ \t]*(?:to|[-–—])[ \t]*[0-9]|(?:would|means?|requires?|needs?|is|are|was)\b|for\b[^.\n]{0,60}[0-9]))"
-    r"(?(out_of)(?![ \t]+(?!(?:stars?|points?|because|since|as|for|due|based|given|overall|on|in|with|and|but)\b)(?-i:[a-z])))",
+    r"(?!-|[.,]?[0-9]|[A-Za-z]|[ \t]*(?:[/%+=&~½⅓⅔¼¾至到或]|[-–—,]?[ \t]*[0-9]|or\b|of\b"
+    r"|(?:to|and|plus|minus|bis|oder|ou|o|a|e|и|или|до)\s+[0-9]|\([^()\n]{0,30}\)[ \t]*(?:to|[-–—])[ \t]*[0-9]"
+    r"|(?:would|means?|requires?|needs?|is|are|was)\b|for\b[^.\n]{0,60}[0-9]))"
+    # `3 out of 5 facts are right`
+    r"(?(out_of)(?![ \t]+(?!(?:stars?|points?|because|since|as|for|due|based|given|overall|on|in|with|and|but)\b)"
+    r"(?-i:[a-z])))",
     re.IGNORECASE,
 )
 # `Maximum score: 5`, `the customer's star rating: 4`, `e.g. score: 4` are not the judge's own.
@@ -219,34 +221,35 @@ OTHERS_BEFORE = re.compile(
     r"(?:\b(?:max(?:imum|imal)?|min(?:imum|imal)?|possible|highest|lowest|perfect|ideal|expected|required|previous|"
     r"earlier|initial|average|mean|threshold|confidence|difficulty|star|users?|customers?|guests?|readers?|reviewers?|"
     r"hotel|product|movie|film|book|restaurant|phone)(?:['’]s?)?[ \t]+(?:\w+[ \t]+)?"
-    r"|\b(?:example|instance|e\.g\.?)[,:]?[ \t]*[\"'“]?|[\"'“‘])$",
+    r"|\b(?:example|instance|e\.g\.?)[,:]?[ \t]*[\"'“]?|['‘“])$",
     re.IGNORECASE,
 )
 # `Score: 4?`, `Score: 4 (or 5 with sources)`, `Score: 4 if we ignore tone`.
 DOUBT_AFTER = re.compile(rf"[\"'”]?\s*(?:\?|[,(;]?\s*(?:or|if|unless|{HEDGE})\b)", re.IGNORECASE)
 
 
+FINAL = {"overall", "final"}
+NEUTRAL = {"my", "the", "score", "rating", "grade", "verdict"}
+
+
 def labelled_numbers(prose: str) -> Iterator[StatedNumber]:
     """The numbers after a label. Where one of them is overall or final, those of single aspects do not count."""
-    found = [(match, _words_before(prose, match)) for match in LABELLED.finditer(prose) if is_own(prose, match)]
-    final = any(words & {"overall", "final"} for _, words in found)
-    yield from (as_number(match) for match, words in found if not final or words <= {"overall", "final", "my", "the"})
+    found = {match: _label_words(prose, match) for match in LABELLED.finditer(prose) if is_own(prose, match)}
+    final = any(FINAL & words for words in found.values())
+    yield from (as_number(match) for match, words in found.items() if not final or FINAL & words or words <= NEUTRAL)
 
 
-def _words_before(prose: str, match: re.Match[str]) -> set[str]:
-    return set(re.findall(r"\w+", re.split(r"[.,:;|\n]", _sentence_before(prose, match))[-1].lower())) | set(
-        match["label"].lower().split()
-    ) & {"overall"}
-
-
-def _sentence_before(prose: str, match: re.Match[str]) -> str:
-    return SENTENCE_END.split(prose[max(0, match.start() - 160) : match.start()])[-1]
+def _label_words(prose: str, match: re.Match[str]) -> set[str]:
+    before = prose[max(0, match.start() - 60) : match.end("label")]
+    return set(re.findall(r"\w+", re.split(r"[.,:;|\n]", before)[-1].lower()))
 
 
 def is_own(prose: str, found: re.Match[str]) -> bool:
     """Whether a labelled value is the judge's, and without a doubt."""
-    before = _sentence_before(prose, found)
-    return not (OTHERS_BEFORE.search(before) or ELSEWHERE.search(before) or DOUBT_AFTER.match(prose, found.end()))
+    line = QUOTED.sub(" ", prose[max(0, found.start() - 200) : found.start()].rsplit("\n", 1)[-1])
+    before = SENTENCE_END.split(line)[-1]
+    quoted = re.search(r"[\"“].", line) or OTHERS_BEFORE.search(before) or ELSEWHERE.search(before)
+    return not (quoted or DOUBT_AFTER.match(prose, found.end()))
 
 
 RULED = re.compile(
@@ -255,10 +258,12 @@ RULED = re.compile(
     r"(?:not\s+|un)?(?:met|satisfied|fulfilled)"
     r"|(?:it|this|(?:the|this)\s+(?:answer|response|output|reply))\s+(?:clearly\s+)?(?:passes|fails)"
     r"(?:\s+(?:the|this)\s+(?:criterion|requirement|rule|check|test))?"
+    r"|(?:the|this)\s+(?:answer|response|output|reply|agent|assistant)\s+(?:clearly\s+|fully\s+)?"
+    r"(?:(?:does\s+not|doesn['’]t|fails\s+to)\s+)?(?:meets?|satisf(?:y|ies)|fulfil?ls?)\s+(?:the|this)\s+(?:criterion|requirement|condition|rule)"
     r"|(?:(?:I['’]d|I\s+would)\s+say|my\s+(?:answer|verdict|ruling)\s+is)\s+(?:yes|no))[\s.!]*",
     re.IGNORECASE,
 )
-DENYING = re.compile(r"\b(?:not|un\w+|fails|no)\b", re.IGNORECASE)
+DENYING = re.compile(r"\b(?:not|un\w+|fails|no)\b|n['’]t\b", re.IGNORECASE)
 
 
 def stated_rulings(prose: str) -> Iterator[bool]:
@@ -270,46 +275,46 @@ def stated_rulings(prose: str) -> Iterator[bool]:
 
 
 ANSWER = r"(?:(?:output|answer|response|option|assistant|model|summary|candidate|reply)\s*)"
-LABEL = r"\(?[\"'“]?(?P<label>[ab12])[\"'”]?\)?"
-SIDE = rf"(?:the\s+)?(?:{ANSWER}{LABEL}(?:['’]s\s+{ANSWER})?|(?P<place>first|second)(?:\s+(?:{ANSWER}|one\b))?)"
+LABEL = r"[(\[]?[\"'“]?(?P<label>[ab12])[\"'”]?[)\]]?"
+SIDE = rf"(?:the\s+)?(?:{ANSWER}?{LABEL}(?:['’]s\s+{ANSWER})?|(?P<place>first|second)(?:\s+(?:{ANSWER}|one\b))?)"
 OTHER = (
-    rf"(?:the\s+)?(?:{ANSWER}\(?(?P<other>[ab12])\)?|(?:other|(?P<other_place>first|second))(?:\s+(?:{ANSWER}|one))?)"
+    rf"(?:the\s+)?(?:{ANSWER}?\(?(?P<other>[ab12])\)?|(?:other|(?P<other_place>first|second))(?:\s+(?:{ANSWER}|one))?)"
 )
 # A reason may follow, unless it takes something back.
-BECAUSE = (
-    r"(?:,?\s+(?:because|since|as\s+it)\b"
-    r"(?:(?!\b(?:but|however|although|though|while|whereas|except|unless|if)\b)[^?])*)?"
-)
+BECAUSE = r"(?:,?\s+(?:because|since|as\s+it)\b(?:(?!\b(?:but|however|although|though|except|unless|if)\b)[^?])*+)?"
+TWIST = re.compile(r"\b(?:while|whereas)\b.*\b(?:better|best|superior|prefer\w*|wins?)\b", re.IGNORECASE)
+VERDICT = r"(?:final\s+)?(?:choice|verdict|decision|judge?ment|pick|preference|winner|preferred|result|answer)"
+OPENING = rf"(?:(?:{LEAD}\b[,:]?|{VERDICT}\s*:)\s*)*(?:I\s+(?:think|believe|conclude|find|would\s+say)\s+(?:that\s+)?)?"
+TIE = r"(?:(?:a\s+|it\s+is\s+a\s+|it['’]s\s+a\s+)?(?:tie|draw)|(?:they\s+are\s+)?(?:tied|equal))"
 PICKED = (
     re.compile(
-        rf"(?:{LEAD}\b[,:]?\s*)*(?:I\s+(?:think|believe|conclude|find|would\s+say)\s+(?:that\s+)?)?{SIDE}\s*"
-        r"(?:is\s+(?:clearly\s+|overall\s+|slightly\s+|much\s+)?(?:the\s+)?(?:better|preferred|preferable|best|superior|winner)"
-        rf"(?:\s+(?:{ANSWER}|one|choice))?(?:\s+overall)?(?:\s+than\s+{OTHER})?|wins){BECAUSE}[^\w?]*",
+        rf"{OPENING}{SIDE}\s*(?:wins|is\s+(?:clearly\s+|overall\s+|slightly\s+|much\s+)?(?:the\s+)?"
+        rf"(?:better|preferred|preferable|best|superior|winner)(?:\s+(?:{ANSWER}|one|choice))?"
+        rf"|(?:provides|gives|offers)\s+(?:a|the)\s+(?:(?:\w+ly|much)\s+)?better\s+{ANSWER})"
+        rf"(?:\s+overall)?(?:\s+(?:than|over)\s+{OTHER})?{BECAUSE}[^\w?]*",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?:{LEAD}\b[,:]?\s*)*(?:(?:I\s+(?:would\s+)?|I['’]d\s+)(?:prefer|choose|pick|select|go\s+with)\s+|(?:my\s+|the\s+)?(?:final\s+)?"
-        rf"(?:choice|verdict|pick|preference|winner)\s*(?::|is)\s*)(?:{SIDE}|{LABEL.replace('label', 'letter')})"
+        rf"{OPENING}(?:(?:I\s+(?:would\s+)?|I['’]d\s+)(?:prefer|choose|pick|select|go\s+with)\s+"
+        rf"|(?:my\s+|the\s+)?(?:{VERDICT}|better\s+{ANSWER})\s*(?::|is)\s*|{VERDICT}\s*:\s*)(?:{SIDE}|(?P<tie>{TIE}))"
         rf"(?:\s+over\s+{OTHER})?{BECAUSE}[^\w?]*",
         re.IGNORECASE,
     ),
 )
 TIED = re.compile(
-    rf"(?:{LEAD}\b[,:]?\s*)*(?:it\s+is\s+a\s+tie|it['’]s\s+a\s+tie|(?:the\s+)?(?:two|both)\s+"
-    rf"(?:of\s+them\s+)?(?:{ANSWER}|\w+s\s+)?are\s+equally\s+good)[^\w?]*",
+    rf"{OPENING}(?:{TIE}|(?:(?:the\s+)?(?:two|both)\s+(?:of\s+them\s+)?(?:{ANSWER}|\w+s\s+)?|{ANSWER}{LABEL}\s+and\s+{OTHER}\s+)"
+    rf"are\s+equally\s+(?:good|bad)|neither\s+(?:{ANSWER}|one\s+)?is\s+better(?:\s+than\s+the\s+other)?)[^\w?]*",
     re.IGNORECASE,
 )
-BRACKETED = re.compile(r"\[\[\s*([AB12])\s*\]\]", re.IGNORECASE)
 
 
 def stated_picks(prose: str) -> Iterator[str]:
     """Which of two answers each sentence calls better: `first`, `second`, `a`, `b`, `1`, `2` or `tie`."""
     for sentence in split_sentences(prose):
-        for form in PICKED:
-            if found := form.fullmatch(sentence):
-                groups = found.groupdict()
-                own = (groups.get("letter") or groups["label"] or groups["place"]).lower()
-                if own != (groups["other"] or groups["other_place"] or "").lower():
-                    yield own
-        if TIED.fullmatch(sentence):
+        found = next((match for form in PICKED if (match := form.fullmatch(sentence))), None)
+        if TIED.fullmatch(sentence) or (found and found.groupdict().get("tie")):
             yield "tie"
+        elif found and not TWIST.search(sentence):
+            own = (found["label"] or found["place"]).lower()
+            if own != (found["other"] or found["other_place"] or "").lower():
+                yield own
