@@ -38,7 +38,7 @@ KEYS = ("better", "winner", "preferred", "preference", "choice", "verdict")
 SCHEMA = reply_schema("better", {"type": "string", "enum": ["first", "second", "tie"]})
 
 _WORD = re.compile(
-    r"\W*(?:(?:the|answer|output|response|option|assistant|model|better|winner|is)\b\W*)*"
+    r"\W*(?:(?:the|answer|output|response|option|assistant|model|summary|candidate|better|winner|is)\b\W*)*"
     r"(?P<said>first|second|tie|tied|equal|both|neither|none|[12ab])\W*(?:(?:answer|output|response|one)\W*)?",
     re.IGNORECASE,
 )
@@ -205,7 +205,8 @@ def _stated_positions(prose: str) -> set[PickedPosition]:
 
 def _read_object(raw: Mapping[str, Any]) -> Pick:
     fields = normalize_fields(raw)
-    places = {key: _parse_position(fields[key]) for key in KEYS if fields.get(key) is not None}
+    said = {key: _stated_positions(str(fields[key])) for key in KEYS if fields.get(key) is not None}
+    places = {key: each.pop() if len(each) == 1 else None for key, each in said.items()}
     if not places:
         raise NoValue(f"no preference among the fields {', '.join(map(repr, fields)) or '(none)'}")
     if None in places.values():

@@ -113,15 +113,15 @@ _WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word
 # A word that goes on (`no doubt`) is not that word.
 _WORD_ENDS = r"(?=[^\w\n?]{0,3}$|\s*[,.;:!)…\n\"'”>，。！：；—]|\s[-–])"
 _LABELLED_WORD = re.compile(
-    r"(?<![\w-])(?:verdict|decision|result|judge?ment|final answer|criteri(?:a|on)[ _]met|pass/fail|yes/no|met|passed"
+    r"(?<![\w-])(?:verdict|decision|result|judge?ment|criteri(?:a|on)[ _]met|pass/fail|yes/no|met|passed"
     r"|pass|score|rating|grade)[\"']?\s*+(?:\([^()\n]{0,40}\)\s*+)?[:：=]\s*+[^\w\n?]{0,3}" + _WORD + _WORD_ENDS,
     re.IGNORECASE | re.MULTILINE,
 )
-# `Met: no` and `Passed: 3 of 5` open with a label; `Yes and no`, `Yes, but no`, `Yes, partly` say two things.
-_ANOTHER_WORD = _WORD.replace("?P<word>", "?:") + _WORD_ENDS
+# `Met: no` and `Passed: 3 of 5` open with a label; `Yes, but only partly` is hedged, `Yes and no` says two things.
+_ANOTHER_WORD, _SECOND_WORD = (_WORD.replace("P<word>", name) + _WORD_ENDS for name in (":", "P<second>"))
 _FIRST_WORD = re.compile(
-    rf"\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*(?:[0-9]|{_ANOTHER_WORD})|[^\w?]*(?:{HEDGE})\b"
-    rf"|[^\w?]+(?:(?:but|or|and|hmm|well)\b[^\w?]*)+{_ANOTHER_WORD})",
+    rf"\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*(?:[0-9]|{_ANOTHER_WORD}))"
+    rf"(?![^\w?]*(?:(?:but|though|only|just)\s+)*(?:{HEDGE})\b)(?:[^\w?]++(?:(?:but|or|and|hmm|well)\b[^\w?]*+)*{_SECOND_WORD})?",
     re.IGNORECASE,
 )
 _ANSWER = re.compile(r"\A\W*(?:final\s+)?answer\s*:", re.IGNORECASE)
@@ -157,13 +157,15 @@ def find_values(prose: str, *, sentences: bool = True) -> Iterator[Value]:
 
 
 def _values_of(plain: str, sentences: bool) -> Iterator[Value]:
-    lines = plain.splitlines()
-    for line in dict.fromkeys((lines[0], lines[-1])) if lines else ():
-        if (alone := parse_word(_ANSWER.sub("", line)) or _number_alone(line)) is not None:
+    lines = plain.splitlines() or [""]
+    # More of them are a list.
+    for line in lines if any(_alone(line) is not None for line in (lines[0], lines[-1])) else ():
+        if (alone := _alone(line)) is not None:
             yield alone
-    labelled = (found for found in _LABELLED_WORD.finditer(plain) if is_own(plain, found))
-    for found in (_FIRST_WORD.match(plain), *labelled):
-        if found and (word := parse_word(found["word"])):
+    labelled = (found["word"] for found in _LABELLED_WORD.finditer(plain) if is_own(plain, found))
+    opening = _FIRST_WORD.match(plain)
+    for said in (*(opening.group("word", "second") if opening else ()), *labelled):
+        if said and (word := parse_word(said)):
             yield word
     yield from labelled_numbers(plain)
     if sentences:
@@ -188,6 +190,10 @@ def scale_end(word: VerdictWord, scale: Scale) -> float:
     if scale != UNIT:
         raise UnparsableReply(f"a {word.value!r} where a number is needed, {scale}", OFF_SCALE)
     return 1.0 if word is VerdictWord.YES else 0.0
+
+
+def _alone(line: str) -> Value | None:
+    return parse_word(_ANSWER.sub("", line)) or _number_alone(line) if len(line) < 80 else None
 
 
 def _number_alone(text: str) -> StatedNumber | None:
@@ -300,12 +306,15 @@ def _collect_values(fields: Mapping[str, Any], scale: Scale) -> tuple[dict[str, 
     """The numbers and the words among an object's fields, by their keys."""
     numbers: dict[str, StatedNumber] = {}
     words: dict[str, VerdictWord] = {}
+    top = parse_value(fields.get("outof", fields.get("maxscore")))
     for key in _VALUES:
         if (raw := fields.get(key)) is None:
             continue
         value = parse_value(raw)
         if isinstance(value, StatedNumber):
-            numbers[key] = value
+            numbers[key] = (
+                replace(value, out_of=top.value) if isinstance(top, StatedNumber) and not value.out_of else value
+            )
         elif value is not None:
             words[key] = value
             if value is not VerdictWord.NOT_APPLICABLE and key in _NOTHING_BUT_VALUES:

@@ -34,7 +34,7 @@ HEDGE = r"partial\w*|partly|mostly|somewhat|in\s+part|sort\s+of|kind\s+of|arguab
 # These deny a verdict in their own clause.
 DENIED = re.compile(r"\b(?:not|never|no|neither|nor|hardly|rather\s+than|cannot)\b|n['’]t\b", re.IGNORECASE)
 CLAUSE = re.compile(r"[,;:]|\b(?:so|and|but|because|which)\b", re.IGNORECASE)
-QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^“”\n]{0,400}”")
+QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^“”\n]{0,400}”|(?<!\w)['‘][^'‘’\n]{0,400}['’](?!\w)")
 NUMBER = (
     r"(?P<number>(?<![\w.,-])(?>-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)))"
     r"(?:\s*(?:stars?\s+)?(?:/|(?:out\s+)?of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?))|\s?(?P<percent>%))?+"
@@ -95,7 +95,7 @@ STARS = re.compile(
     rf"\W*(?:{LEAD}\b[,:]?\s*)*(?:(?:rated|score|rating|grade)\s*:?\s*)?(?:(?:a|an)\s+)?(?:(?P<sure>{SURE}))?{NUMBER}(?P<stars>\s*stars?)?\W*",
     re.IGNORECASE,
 )
-LONE = re.compile(rf"\W*(?:(?:{LEAD}|actually|no)\b,?\s*)?{NUMBER}[^\w?]*", re.IGNORECASE)
+LONE = re.compile(rf"\W*(?:{LEAD}\b,?\s*)?{NUMBER}[^\w?]*", re.IGNORECASE)
 # The whole of a reply: `4 - mostly coherent`, `4, because it is short`; `Coherence: 4`, `评分：4`.
 ONLY = (
     re.compile(rf"{NUMBER}\s*(?:[-–—:,;(]\s*|(?=because\b|since\b))(?=[A-Za-z])[^0-9\n]*", re.IGNORECASE),
@@ -122,7 +122,8 @@ def stated_numbers(prose: str) -> Iterator[StatedNumber]:
     sentences = split_sentences(QUOTED.sub(" ", prose))
     for place, sentence in enumerate(sentences):
         # `… hard to follow. 2.`: a number that closes the reply, unless it answers a question or ends a list.
-        closes = 0 < place == len(sentences) - 1 and not re.search(r"[0-9?]", sentences[place - 1])
+        before = sentences[place - 1]
+        closes = 0 < place == len(sentences) - 1 and before.count(" ") > 1 and not re.search(r"[0-9?]", before)
         short = STARS.fullmatch(sentence)
         if short and "?" not in sentence and (short["sure"] or short["stars"] or short["out_of"]):
             yield as_number(short)
@@ -149,7 +150,7 @@ def _clause_before(sentence: str, end: int) -> str:
 
 # How judges set a verdict apart: `[[4]]`, `\\boxed{4}`, `Score: [4]`; tags and `[RESULT] 4`; a heading above it.
 MARK = re.compile(
-    r"(?:\\[\[(]\s*|\$+)?\\{1,2}boxed\{(?:\\{1,2}text\{)?([^{}\n]{1,20})\}{1,2}(?:\s*\\[\])]|\$+)?"
+    r"(?:\\[\[(]\s{0,9}|\$\$?)?\\{1,2}boxed\{(?:\\{1,2}text\{)?([^{}\n]{1,20})\}{1,2}(?:\s{0,9}\\[\])]|\$\$?)?"
     r"|\[\[ *([\w./<>=]{1,12}) *\]\]|(?<=[a-zA-Z]:)( ?)\[([0-9.]{1,4}(?:/[0-9]+)?)\]"
 )
 TAGGED = re.compile(
@@ -158,14 +159,14 @@ TAGGED = re.compile(
     re.IGNORECASE,
 )
 RESULT = re.compile(r"[\[(]RESULT[\])]:?(?=\s)")
-DECORATION = re.compile(r"[*`#]+|(?<!\w)_+|_+(?!\w)")
+DECORATION = re.compile(r"[*#]+|```|(?<!\w)_+|_+(?!\w)")
 HEADING = re.compile(
     r"^[ \t]*((?:(?:final|overall)[ \t]+)?(?:score|rating|grade|verdict|decision))[ \t]*\n\s*(?=\S{1,12}[ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
 )
 SCALE = re.compile(
     r"\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[0-9]+\s*(?:-|–|to)\s*([0-9]+)\)?"
-    r"(?:[-\s]+(?:point\s+)?scale)?|\([0-9]+\s*(?:-|–|to)\s*([0-9]+)\)|\b([0-9]+)-point\s+scale"
+    r"(?:[-\s]+(?:point\s+)?scale)?|[(\[][0-9]+\s*(?:-|–|to)\s*([0-9]+)[)\]]|\b([0-9]+)-point\s+scale"
     r"|\((?:out\s+of|max\.?)\s*([0-9]+)\)",
     re.IGNORECASE,
 )
@@ -182,7 +183,7 @@ def unmark(text: str) -> str:
 def drop_layout(prose: str) -> str:
     """Plain lines, in which a number that stands on a scale of its own says so: `Score (1-10): 4` is `Score: 4/10`."""
     plain = RESULT.sub("\nverdict: ", TAGGED.sub(lambda found: f"\nverdict: {found[1] or found[2]}\n", prose))
-    plain = HEADING.sub(r"\1: ", DECORATION.sub("", plain).strip())
+    plain = HEADING.sub(r"\1: ", DECORATION.sub("", plain).replace("`", '"').strip())
     return "\n".join(map(_name_top, plain.splitlines()))
 
 
@@ -205,11 +206,12 @@ def split_where_taken_back(prose: str) -> list[str]:
 
 LABELLED = re.compile(
     r"(?:(?<![\"A-Za-z0-9_-])|(?<=\")(?=\w+\"))(?P<label>overall(?:\s+(?:quality|assessment|evaluation|impression|performance))?|score|rating|grade|verdict"
-    r"|bewertung|punktzahl|puntuación|calificación|punteggio|pontuação|nota|оценка|评分|得分|分数|評価|スコア)"
+    r"|bewertung|punktzahl|puntuación|calificación|punteggio|pontuação|nota|оценка|评分|得分|分数|評価|スコア)(?:\s+final)?"
     rf"[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:：=]\s*[\"'“(]?{NUMBER}"
     # A number that goes on (`4-5`, `4+`, `4,5`, `4 to 5`, `4 of the 5`, `1 = bad`) is not that number.
-    r"(?!-|[.,]?[0-9]|[A-Za-z]|[ \t]*(?:[/%+=&~½⅓⅔¼¾至到或]|[-–—,]?[ \t]*[0-9]|or\b|of\b"
-    r"|(?:to|and|plus|minus|bis|oder|ou|o|a|e|и|или|до)\s+[0-9]|\([^()\n]{0,30}\)[ \t]*(?:to|[-–—])[ \t]*[0-9]"
+    r"(?!-|[.,]*[0-9]|[A-Za-z]|[ \t]*(?:[/\\%+=&~½⅓⅔¼¾至到或→>]|[-–—,]?[ \t]*[0-9]|->|or\b|of\b"
+    r"|\([^()\n]{0,20}\bto\s+[0-9]|(?:to|and|plus|minus|bis|oder|ou|o|a|e|и|или|до)\s+[0-9]"
+    r"|\([^()\n]{0,30}\)[ \t]*(?:to|[-–—])[ \t]*[0-9]"
     r"|(?:would|means?|requires?|needs?|is|are|was)\b|for\b[^.\n]{0,60}[0-9]))"
     # `3 out of 5 facts are right`
     r"(?(out_of)(?![ \t]+(?!(?:stars?|points?|because|since|as|for|due|based|given|overall|on|in|with|and|but)\b)"
@@ -221,14 +223,15 @@ OTHERS_BEFORE = re.compile(
     r"(?:\b(?:max(?:imum|imal)?|min(?:imum|imal)?|possible|highest|lowest|perfect|ideal|expected|required|previous|"
     r"earlier|initial|average|mean|threshold|confidence|difficulty|star|users?|customers?|guests?|readers?|reviewers?|"
     r"hotel|product|movie|film|book|restaurant|phone)(?:['’]s?)?[ \t]+(?:\w+[ \t]+)?"
-    r"|\b(?:example|instance|e\.g\.?)[,:]?[ \t]*[\"'“]?|['‘“])$",
+    r"|\b(?:example|instance|e\.g\.?)[^\n]{0,20}|\b(?:says|said|wrote|writes|states)[ \t]*:[ \t]*"
+    r"|\b(?:a|an|its|their)[ \t]+|['‘“])\Z",
     re.IGNORECASE,
 )
 # `Score: 4?`, `Score: 4 (or 5 with sources)`, `Score: 4 if we ignore tone`.
 DOUBT_AFTER = re.compile(rf"[\"'”]?\s*(?:\?|[,(;]?\s*(?:or|if|unless|{HEDGE})\b)", re.IGNORECASE)
 
 
-FINAL = {"overall", "final"}
+FINAL = {"overall", "final", "total"}
 NEUTRAL = {"my", "the", "score", "rating", "grade", "verdict"}
 
 
@@ -246,63 +249,68 @@ def _label_words(prose: str, match: re.Match[str]) -> set[str]:
 
 def is_own(prose: str, found: re.Match[str]) -> bool:
     """Whether a labelled value is the judge's, and without a doubt."""
-    line = QUOTED.sub(" ", prose[max(0, found.start() - 200) : found.start()].rsplit("\n", 1)[-1])
-    before = SENTENCE_END.split(line)[-1]
-    quoted = re.search(r"[\"“].", line) or OTHERS_BEFORE.search(before) or ELSEWHERE.search(before)
-    return not (quoted or DOUBT_AFTER.match(prose, found.end()))
+    before = QUOTED.sub(" ", prose[max(0, found.start() - 200) : found.start()]).replace(":\n", ": ")
+    line = before.rsplit("\n", 1)[-1]
+    quoted = re.search(r"[\"“].|(?<!\w)['‘].", line) or ELSEWHERE.search(SENTENCE_END.split(line)[-1])
+    return not (quoted or OTHERS_BEFORE.search(before) or DOUBT_AFTER.match(prose, found.end()))
 
 
+# A reason may follow, unless it takes something back.
+BECAUSE = r"(?:,?\s+(?:because|since|as\s+it)\b(?:(?!\b(?:but|however|although|though|except|unless|if)\b)[^?])*+)?"
+CRITERION = r"(?:the|this)\s+(?:criterion|requirement|condition|rule|check|test)"
 RULED = re.compile(
-    rf"(?:{LEAD}\b[,:]?\s*)*(?:I\s+(?:think|believe|conclude|find)\s+(?:that\s+)?)?(?:"
-    r"(?:the|this)\s+(?:criterion|requirement|condition|rule|check)\s+(?:is|was|has\s+been)\s+(?:clearly\s+|fully\s+|therefore\s+)?"
-    r"(?:not\s+|un)?(?:met|satisfied|fulfilled)"
-    r"|(?:it|this|(?:the|this)\s+(?:answer|response|output|reply))\s+(?:clearly\s+)?(?:passes|fails)"
-    r"(?:\s+(?:the|this)\s+(?:criterion|requirement|rule|check|test))?"
+    rf"(?:{LEAD}\b[,:]?\s*)*(?:I\s+(?:think|believe|conclude|find)\s+(?:that\s+)?)?(?P<ruling>"
+    rf"{CRITERION}\s+(?:is(?:n['’]t)?|was|has\s+been)\s+(?:clearly\s+|fully\s+|therefore\s+)?(?:not\s+|un)?(?:met|satisfied|fulfilled)"
+    rf"|(?:it|this|(?:the|this)\s+(?:answer|response|output|reply))\s+(?:clearly\s+)?(?:passes|fails)(?:\s+{CRITERION})?"
     r"|(?:the|this)\s+(?:answer|response|output|reply|agent|assistant)\s+(?:clearly\s+|fully\s+)?"
-    r"(?:(?:does\s+not|doesn['’]t|fails\s+to)\s+)?(?:meets?|satisf(?:y|ies)|fulfil?ls?)\s+(?:the|this)\s+(?:criterion|requirement|condition|rule)"
-    r"|(?:(?:I['’]d|I\s+would)\s+say|my\s+(?:answer|verdict|ruling)\s+is)\s+(?:yes|no))[\s.!]*",
+    rf"(?:(?:does\s+not|doesn['’]t|fails\s+to)\s+)?(?:meets?|satisf(?:y|ies)|fulfil?ls?)\s+{CRITERION}"
+    rf"|(?:(?:I['’]d|I\s+would)\s+say|my\s+(?:answer|verdict|ruling)\s+is)\s+(?:yes|no|pass|fail)){BECAUSE}[^\w?]*",
     re.IGNORECASE,
 )
-DENYING = re.compile(r"\b(?:not|un\w+|fails|no)\b|n['’]t\b", re.IGNORECASE)
+DENYING = re.compile(r"\b(?:not|un\w+|fails?|no)\b|n['’]t\b", re.IGNORECASE)
 
 
 def stated_rulings(prose: str) -> Iterator[bool]:
     """What sentences say of a yes or no: `The criterion is not met.` What follows a colon is somebody else's."""
     sentences = split_sentences(QUOTED.sub(" ", prose))
     for before, sentence in zip(["", *sentences], sentences, strict=False):
-        if not before.endswith(":") and RULED.fullmatch(sentence):
-            yield not DENYING.search(sentence)
+        if not before.endswith(":") and (found := RULED.fullmatch(sentence)):
+            yield not DENYING.search(found["ruling"])
 
 
-ANSWER = r"(?:(?:output|answer|response|option|assistant|model|summary|candidate|reply)\s*)"
+ANSWER = r"(?:(?:output|answer|response|option|assistant|model|summary|candidate|reply|completion|text|system)\s*)"
 LABEL = r"[(\[]?[\"'“]?(?P<label>[ab12])[\"'”]?[)\]]?"
 SIDE = rf"(?:the\s+)?(?:{ANSWER}?{LABEL}(?:['’]s\s+{ANSWER})?|(?P<place>first|second)(?:\s+(?:{ANSWER}|one\b))?)"
 OTHER = (
     rf"(?:the\s+)?(?:{ANSWER}?\(?(?P<other>[ab12])\)?|(?:other|(?P<other_place>first|second))(?:\s+(?:{ANSWER}|one))?)"
 )
-# A reason may follow, unless it takes something back.
-BECAUSE = r"(?:,?\s+(?:because|since|as\s+it)\b(?:(?!\b(?:but|however|although|though|except|unless|if)\b)[^?])*+)?"
 TWIST = re.compile(r"\b(?:while|whereas)\b.*\b(?:better|best|superior|prefer\w*|wins?)\b", re.IGNORECASE)
-VERDICT = r"(?:final\s+)?(?:choice|verdict|decision|judge?ment|pick|preference|winner|preferred|result|answer)"
-OPENING = rf"(?:(?:{LEAD}\b[,:]?|{VERDICT}\s*:)\s*)*(?:I\s+(?:think|believe|conclude|find|would\s+say)\s+(?:that\s+)?)?"
-TIE = r"(?:(?:a\s+|it\s+is\s+a\s+|it['’]s\s+a\s+)?(?:tie|draw)|(?:they\s+are\s+)?(?:tied|equal))"
+VERDICT = (
+    r"(?:final\s+)?(?:choice|verdict|decision|judge?ment|conclusion|pick|preference|winner|result|answer|"
+    rf"(?:preferred|chosen|better)(?:\s+{ANSWER})?)"
+)
+OPENING = (
+    rf"(?:(?:{LEAD}\b[,:]?|{VERDICT}\s*:|(?:while|although|both|neither)\b[^,?]{{1,150}},(?:\s*but\b)?)\s*)*"
+    r"(?:I\s+(?:think|believe|conclude|find|would\s+say)\s+(?:that\s+)?)?"
+)
+TIE = r"(?:(?:a\s+|it\s+is\s+a\s+|it['’]s\s+a\s+|this\s+is\s+a\s+)?(?:tie|draw)|(?:they\s+are\s+)?(?:tied|equal))"
 PICKED = (
     re.compile(
-        rf"{OPENING}{SIDE}\s*(?:wins|is\s+(?:clearly\s+|overall\s+|slightly\s+|much\s+)?(?:the\s+)?"
+        rf"{OPENING}{SIDE}\s*(?:wins|is\s+(?:(?:clearly|overall|slightly|marginally|significantly|definitely|much|far)\s+)?(?:the\s+)?"
         rf"(?:better|preferred|preferable|best|superior|winner)(?:\s+(?:{ANSWER}|one|choice))?"
-        rf"|(?:provides|gives|offers)\s+(?:a|the)\s+(?:(?:\w+ly|much)\s+)?better\s+{ANSWER})"
+        rf"|(?:provide[sd]|gives|gave|offer(?:s|ed))\s+(?:a|the)\s+(?:(?:\w+ly|much)\s+)?better\s+{ANSWER})"
         rf"(?:\s+overall)?(?:\s+(?:than|over)\s+{OTHER})?{BECAUSE}[^\w?]*",
         re.IGNORECASE,
     ),
     re.compile(
         rf"{OPENING}(?:(?:I\s+(?:would\s+)?|I['’]d\s+)(?:prefer|choose|pick|select|go\s+with)\s+"
-        rf"|(?:my\s+|the\s+)?(?:{VERDICT}|better\s+{ANSWER})\s*(?::|is)\s*|{VERDICT}\s*:\s*)(?:{SIDE}|(?P<tie>{TIE}))"
+        rf"|(?:my\s+|the\s+)?{VERDICT}\s*(?::|is)\s*|{VERDICT}\s*:\s*)(?:{SIDE}|(?P<tie>{TIE}))"
         rf"(?:\s+over\s+{OTHER})?{BECAUSE}[^\w?]*",
         re.IGNORECASE,
     ),
 )
 TIED = re.compile(
-    rf"{OPENING}(?:{TIE}|(?:(?:the\s+)?(?:two|both)\s+(?:of\s+them\s+)?(?:{ANSWER}|\w+s\s+)?|{ANSWER}{LABEL}\s+and\s+{OTHER}\s+)"
+    rf"{OPENING}(?:{TIE}|(?:(?:the\s+)?(?:two|both)\s+(?:of\s+them\s+)?(?:{ANSWER}|\w+s\s+)?|{ANSWER}?{LABEL}\s+and\s+{OTHER}\s+)"
     rf"are\s+equally\s+(?:good|bad)|neither\s+(?:{ANSWER}|one\s+)?is\s+better(?:\s+than\s+the\s+other)?)[^\w?]*",
     re.IGNORECASE,
 )
