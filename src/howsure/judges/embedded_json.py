@@ -47,8 +47,8 @@ def strip_thinking(text: str) -> str:
         return text[thought.end() :]
     if _UNFINISHED.match(text):
         raise UnparsableReply("the reply ends while the judge is still thinking", UnreadableKind.CUT_OFF)
-    thought, closed, rest = text.partition("</think>")
-    return rest if closed and "<think>" not in thought and not thought.lstrip().startswith(("{", "[", "```")) else text
+    before, closed, rest = text.partition("</think>")
+    return rest if closed and "<think>" not in before and not before.lstrip().startswith(("{", "[", "```")) else text
 
 
 def replace_lone_surrogates(text: str) -> str:

@@ -26,7 +26,7 @@ from howsure.judges.panels import total_cost, voting_members
 from howsure.judges.quotations import quote_blocks
 from howsure.judges.replies import ask_until_readable, find_reason, normalize_fields, split_json_and_prose, unwrap
 from howsure.judges.rulings import OFF_SCALE, NoValue, UnparsableReply
-from howsure.judges.verdict_sentences import MARK, drop_layout, split_where_taken_back, stated_picks
+from howsure.judges.verdict_sentences import MARK, plain_parts, stated_picks
 from howsure.model.case import user_turns
 from howsure.model.transcript import Transcript
 from howsure.stats.agreement import AgreementCount
@@ -172,7 +172,7 @@ def read_pick(content: Any) -> Pick:
         return Pick(place=alone)
     values, prose = split_json_and_prose(MARK.sub(_spell_choice, content) if isinstance(content, str) else content)
     picks = [_read_object(raw) for each in values if isinstance(raw := unwrap(each), dict)]
-    said = [_stated_positions(part) for part in split_where_taken_back(drop_layout(prose))]
+    said = [_stated_positions(part) for part in plain_parts(prose)]
     if any(said) and not said[-1]:
         raise UnparsableReply("the reply takes its preference back")
     beside = set[PickedPosition]().union(*said)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from howsure.errors import JudgeFailed, boundary
+from howsure.judges import verdict_sentences
 from howsure.judges.base import Judge, JudgeReply, Question
 from howsure.judges.conversations import one_line
 from howsure.judges.embedded_json import find_json, replace_lone_surrogates, strip_thinking
@@ -29,19 +30,7 @@ from howsure.judges.rulings import (
     RubricVerdicts,
     UnparsableReply,
 )
-from howsure.judges.verdict_sentences import (
-    HEDGE,
-    NUMBER,
-    StatedNumber,
-    as_number,
-    drop_layout,
-    is_own,
-    labelled_numbers,
-    split_where_taken_back,
-    stated_numbers,
-    stated_rulings,
-    unmark,
-)
+from howsure.judges.verdict_sentences import HEDGE, NUMBER, StatedNumber, as_number
 from howsure.llm.messages import FinishReason
 from howsure.model.flag import UnreadableKind
 from howsure.model.score import UNIT, Scale
@@ -101,30 +90,27 @@ class VerdictWord(Enum):
 
 Value = StatedNumber | VerdictWord
 
+_YES = "yes|true|met|pass|passed|correct|satisfied|ja|oui|sí|да|是"
+_NO = "no|false|not met|unmet|fail|failed|not passed|incorrect|not correct|not satisfied|unsatisfied|nein|non|нет|否"
 _WORDS = {
-    **dict.fromkeys(("yes", "true", "met", "pass", "passed", "correct", "satisfied"), VerdictWord.YES),
-    **dict.fromkeys(("no", "false", "not met", "unmet", "fail", "failed", "not passed"), VerdictWord.NO),
-    **dict.fromkeys(("incorrect", "not correct", "unsatisfied", "not satisfied"), VerdictWord.NO),
-    **dict.fromkeys(("ja", "oui", "sí", "sim", "да", "是", "はい"), VerdictWord.YES),
-    **dict.fromkeys(("nein", "non", "não", "нет", "否", "いいえ"), VerdictWord.NO),
+    **dict.fromkeys(_YES.split("|"), VerdictWord.YES),
+    **dict.fromkeys(_NO.split("|"), VerdictWord.NO),
     **dict.fromkeys(("n/a", "na", "not applicable"), VerdictWord.NOT_APPLICABLE),
 }
 _WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_WORDS, reverse=True)) + ")"
 # A word that goes on (`no doubt`) is not that word.
 _WORD_ENDS = r"(?=[^\w\n?]{0,3}$|\s*[,.;:!)…\n\"'”>，。！：；—]|\s[-–])"
 _LABELLED_WORD = re.compile(
-    r"(?<![\w-])(?:verdict|decision|result|judge?ment|criteri(?:a|on)[ _]met|pass/fail|yes/no|met|passed"
+    r"(?im)(?<![\w-])(?:verdict|decision|result|judge?ment|criteri(?:a|on)[ _]met|pass/fail|yes/no|met|passed"
     r"|pass|score|rating|grade)[\"']?\s*+(?:\([^()\n]{0,40}\)\s*+)?[:：=]\s*+[^\w\n?]{0,3}" + _WORD + _WORD_ENDS,
-    re.IGNORECASE | re.MULTILINE,
 )
 # `Met: no` and `Passed: 3 of 5` open with a label; `Yes, but only partly` is hedged, `Yes and no` says two things.
 _ANOTHER_WORD, _SECOND_WORD = (_WORD.replace("P<word>", name) + _WORD_ENDS for name in (":", "P<second>"))
 _FIRST_WORD = re.compile(
-    rf"\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*(?:[0-9]|{_ANOTHER_WORD}))"
+    rf"(?i)\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*(?:[0-9]|{_ANOTHER_WORD}))"
     rf"(?![^\w?]*(?:(?:but|though|only|just)\s+)*(?:{HEDGE})\b)(?:[^\w?]++(?:(?:but|or|and|hmm|well)\b[^\w?]*+)*{_SECOND_WORD})?",
-    re.IGNORECASE,
 )
-_ANSWER = re.compile(r"\A\W*(?:final\s+)?answer\s*:", re.IGNORECASE)
+_ANSWER = re.compile(r"(?i)\A\W*(?:final\s+)?answer\s*:")
 _NUMBER_ALONE = re.compile(NUMBER)
 _WRAPPING = " \t\r\n\"'“”*`!_()[]"
 
@@ -149,7 +135,7 @@ def find_values(prose: str, *, sentences: bool = True) -> Iterator[Value]:
     """Every value that the prose states as its own: alone on the first or last line, after a label, as a sentence (`I
     would give it a score of 4`; without `sentences` `The criterion is met`), or as a verdict word that opens the text.
     Numbers and words that are merely mentioned do not count; what the judge takes back does."""
-    parts = [list(_values_of(each, sentences)) for each in split_where_taken_back(drop_layout(prose))]
+    parts = [list(_values_of(each, sentences)) for each in verdict_sentences.plain_parts(prose)]
     if any(parts) and not parts[-1]:
         raise UnparsableReply("the reply takes its verdict back")
     for values in parts:
@@ -157,21 +143,19 @@ def find_values(prose: str, *, sentences: bool = True) -> Iterator[Value]:
 
 
 def _values_of(plain: str, sentences: bool) -> Iterator[Value]:
-    lines = plain.splitlines() or [""]
+    alone = [_alone(line) for line in plain.splitlines()]
     # More of them are a list.
-    for line in lines if any(_alone(line) is not None for line in (lines[0], lines[-1])) else ():
-        if (alone := _alone(line)) is not None:
-            yield alone
-    labelled = (found["word"] for found in _LABELLED_WORD.finditer(plain) if is_own(plain, found))
+    yield from filter(None, alone if alone and (alone[0] or alone[-1]) else ())
+    labelled = (found["word"] for found in _LABELLED_WORD.finditer(plain) if verdict_sentences.is_own(plain, found))
     opening = _FIRST_WORD.match(plain)
     for said in (*(opening.group("word", "second") if opening else ()), *labelled):
         if said and (word := parse_word(said)):
             yield word
-    yield from labelled_numbers(plain)
+    yield from verdict_sentences.labelled_numbers(plain)
     if sentences:
-        yield from stated_numbers(plain)
+        yield from verdict_sentences.stated_numbers(plain)
     else:
-        yield from (VerdictWord.YES if met else VerdictWord.NO for met in stated_rulings(plain))
+        yield from (VerdictWord.YES if met else VerdictWord.NO for met in verdict_sentences.stated_rulings(plain))
 
 
 def require_on_scale(number: StatedNumber, scale: Scale, *, whole: bool) -> float:
@@ -267,7 +251,7 @@ def split_json_and_prose(content: Any) -> tuple[list[Any], str]:
     """The JSON values of a reply, and the sentences around them."""
     if not isinstance(content, str):
         return [content], ""
-    found = find_json(unmark(strip_thinking(content)))
+    found = find_json(verdict_sentences.unmark(strip_thinking(content)))
     if len(found.values) == 1 and isinstance(found.values[0], str):
         return [], found.values[0]
     return list(found.values), _FENCE.sub("", found.prose).strip() if found.prose else ""
@@ -436,9 +420,8 @@ FINISH = "finish_reason"
 WHOLE_REPLY = "whole_reply"
 """A key in what stands for the ruling on a criterion that the reply of its batch does not rule on."""
 _REFUSAL = re.compile(
-    r"\W*(?:unfortunately,? )?(?:(?:i['’]m|i am|we are) (?:very |so )?(?:sorry|unable|not able)|sorry"
+    r"(?i)\W*(?:unfortunately,? )?(?:(?:i['’]m|i am|we are) (?:very |so )?(?:sorry|unable|not able)|sorry"
     r"|as an ai|i (?:apologi[sz]e|can['’]t|cannot|won['’]t|will not|must decline))\b",
-    re.IGNORECASE,
 )
 CUT_OFF = " (the reply was cut off at its token limit)"
 

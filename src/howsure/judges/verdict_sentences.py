@@ -21,19 +21,18 @@ class StatedNumber(Struct, frozen=True):
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”)\]]*\s+|\n+")
 # A sentence with one of these is about another case than this one, or what somebody else says.
 ELSEWHERE = re.compile(
-    r"\b(?:if|unless|were|maybe|perhaps|possibly|tempted|consider(?:ed|ing)?\s+(?:a|an|giving|rating)|instead|between|"
+    r"(?i)\b(?:if|unless|were|could|might|may|maybe|perhaps|possibly|tempted|consider(?:ed|ing)?\s+(?:a|an|giving|rating)|instead|between|"
     r"would\s+have|should\s+have|had|previous(?:ly)?|earlier|initial(?:ly)?|first|other\s+(?:judges?|raters?)|"
     r"says|said|claims?|claimed|wrote|writes|asks?|asked|tells?|told|instructs?|until|almost|nearly|at\s+(?:most|least|"
     r"best|worst)|up\s+to|for\s+(?:example|instance)|(?:according\s+to|by)\s+(?:the|a|an)\s+(?:users?|customers?|reviews?|"
-    r"reviewers?|guests?|agents?))\b|\?|^with(?:out)?\b.*\bwould\s+(?!give|rate|score|grade|assign|award)",
-    re.IGNORECASE,
+    r"reviewers?|guests?|agents?))\b|\?|^with(?:out)?\b.*\bwould\s+(?!give|rate|score|grade|assign|award)"
 )
-# Of another case, too, unless the judge goes on in its own name: `It could be shorter, but I would give it a 4`.
-UNCERTAIN = re.compile(r"\b(?:could|might|may)\b", re.IGNORECASE)
+# `While it could be shorter, I would give it a 4`, `It might confuse some, but I would give it a 4`.
+CONCEDED = re.compile(r"(?i)^(?:while|(?:even\s+)?though|although)\b[^,]{1,300},\s*|^.{1,300}?\bbut\s+(?=I\b)")
 HEDGE = r"partial\w*|partly|mostly|somewhat|in\s+part|sort\s+of|kind\s+of|arguably|probably|maybe|perhaps|possibly"
 # These deny a verdict in their own clause.
-DENIED = re.compile(r"\b(?:not|never|no|neither|nor|hardly|rather\s+than|cannot)\b|n['’]t\b", re.IGNORECASE)
-CLAUSE = re.compile(r"[,;:]|\b(?:so|and|but|because|which)\b", re.IGNORECASE)
+DENIED = re.compile(r"(?i)\b(?:not|never|no|neither|nor|hardly|rather\s+than|cannot)\b|n['’]t\b")
+CLAUSE = re.compile(r"(?i)[,;:]|\b(?:so|and|but|because|which)\b")
 QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^“”\n]{0,400}”|(?<!\w)['‘][^'‘’\n]{0,400}['’](?!\w)")
 NUMBER = (
     r"(?P<number>(?<![\w.,-])(?>-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)))"
@@ -67,10 +66,11 @@ STATED = tuple(
         r"(?:settle|land)\s+on|go\s+with)|\s+(?:gave|rated|scored|graded|assigned|awarded)|(?:['’]ve|\s+have)\s+(?:given|rated|scored|graded|"
         r"assigned|awarded)|(?:['’]m|\s+am)\s+(?:\w+ly\s+|therefore\s+)?(?:giving|rating|scoring|grading|assigning|awarding))[\s:]+"
         rf"(?:{WHOLE}[\s:]+)?(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?",
-        # the answer (is vague and) deserves a score of 3: other things may have scores too
-        rf"(?<!like )(?<!such as )\b{WHOLE}\s+(?:(?:is|has|was)\s+[^.,;:\n]{{1,80}}?\s+and\s+)?"
-        r"(?:(?:would|should|will|clearly|therefore|thus|only|still|also)\s+)?"
-        rf"(?:(?:deserves?|earns?|receives?|merits?|warrants?|gets?)\s+{AMOUNT}|(?:deserves?|earns?|merits?|warrants?|gets?|is\s+worth)\s+a\s+)",
+        # the answer (is vague and) deserves a score of 3, is rated (as a) 3: other things may have scores too
+        rf"(?<!like\s)(?<!such\sas\s)\b{WHOLE}\s+(?:(?:is|has|was)\s+[^.,;:\n]{{1,80}}?\s+and\s+)?(?:(?:would|can|should|will|clearly|"
+        rf"therefore|thus|only|still|also)\s+)?(?:(?:deserves?|earns?|receives?|merits?|warrants?|gets?)\s+{AMOUNT}"
+        r"|(?:deserves?|earns?|merits?|warrants?|gets?|is\s+worth)\s+a\s+|scores\s+(?:(?:a|an)\s+|(?=[0-9.]+\s*(?:/|out\s+of)))"
+        rf"|(?:is|be|was)\s+(?:rated|scored|graded|given)\s+(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?)",
         # resulting in a score of 2
         rf"\b(?:(?:deserv|earn|receiv|merit|warrant)ing|result(?:s|ing)?\s+in|lead(?:s|ing)?\s+to|hence|thus|therefore),?\s+{AMOUNT}",
         # a score of 2 would be appropriate
@@ -79,29 +79,24 @@ STATED = tuple(
         # given these errors, the rating is 2; the appropriate score is 2
         r"(?:^|,\s*)(?:(?:given|based\s+on)\b[^.\n]{1,100},\s+the\s+|(?:so|thus|therefore|hence),?\s+the\s+|the\s+(?:most\s+)?(?:appropriate|resulting)\s+)"
         rf"(?:score|rating|grade)\s+(?:for\s+{WHOLE}\s+)?(?:is|would\s+be)\s+(?:a\s+|an\s+)?",
-        # this is rated (as a) 3
-        rf"\b{WHOLE}\s+(?:is|(?:would|can|should)\s+be|was)\s+(?:rated|scored|graded|given)\s+(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?",
         # my score is 3; the final rating would be 3
         r"\b(?:my|(?:the\s+)?(?:final|overall))\s+(?:\w+\s+)?(?:score|rating|grade)\s+(?:is|would\s+be|for\s+"
         rf"{WHOLE}\s+is)\s+(?:a\s+|an\s+)?",
         # this is a 4 out of 5; I'd say it's a 4
         rf"(?:\b{WHOLE}\s+is|\bit['’]s|\bthat['’]s)\s+(?:a|an)\s+(?:{SURE}|(?=[0-9.]+\s*(?:/|out\s+of)|[0-9.]+\s+stars?\b))",
-        rf"\b{WHOLE}\s+scores\s+(?:(?:a|an)\s+|(?=[0-9.]+\s*(?:/|out\s+of)))",
         rf"\bI(?:['’]d|\s+would)\s+(?:say|call)\s+(?:(?:that\s+)?{WHOLE}(?:\s+is|['’]s)?\s+(?:a|an)\s+|(?:(?:a|an)\s+)?)",
     )
 )
 # `4 stars`, `Overall, 4/5.`, `A solid 4.`, `Rated 4/5.`: the whole of a sentence.
 STARS = re.compile(
-    rf"\W*(?:{LEAD}\b[,:]?\s*)*(?:(?:rated|score|rating|grade)\s*:?\s*)?(?:(?:a|an)\s+)?(?:(?P<sure>{SURE}))?{NUMBER}(?P<stars>\s*stars?)?\W*",
-    re.IGNORECASE,
+    rf"(?i)\W*(?:{LEAD}\b[,:]?\s*)*(?:(?:rated|score|rating|grade)\s*:?\s*)?(?:(?:a|an)\s+)?(?:(?P<sure>{SURE}))?{NUMBER}(?P<stars>\s*stars?)?\W*"
 )
-LONE = re.compile(rf"\W*(?:{LEAD}\b,?\s*)?{NUMBER}[^\w?]*", re.IGNORECASE)
+LONE = re.compile(rf"(?i)\W*(?:{LEAD}\b,?\s*)?{NUMBER}[^\w?]*")
 # The whole of a reply: `4 - mostly coherent`, `4, because it is short`; `Coherence: 4`, `评分：4`.
 ONLY = (
-    re.compile(rf"{NUMBER}\s*(?:[-–—:,;(]\s*|(?=because\b|since\b))(?=[A-Za-z])[^0-9\n]*", re.IGNORECASE),
+    re.compile(rf"(?i){NUMBER}\s*(?:[-–—:,;(]\s*|(?=because\b|since\b))(?=[A-Za-z])[^0-9\n]*"),
     re.compile(
-        rf"\W*(?!(?:confidence|errors?|mistakes?|issues?|count|year|page|step|turn|example)\b)(?:[^\W\d_]+\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*",
-        re.IGNORECASE,
+        rf"(?i)\W*(?!(?:confidence|errors?|mistakes?|issues?|count|year|page|step|turn|example)\b)(?:[^\W\d_]+\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*",
     ),
 )
 
@@ -118,8 +113,8 @@ def as_number(found: re.Match[str]) -> StatedNumber:
 
 def stated_numbers(prose: str) -> Iterator[StatedNumber]:
     """The numbers that sentences state as the judge's verdict on the whole."""
-    yield from (as_number(found) for form in ONLY if (found := form.fullmatch(prose)) and not ELSEWHERE.search(prose))
-    sentences = split_sentences(QUOTED.sub(" ", prose))
+    yield from (as_number(only) for form in ONLY if (only := form.fullmatch(prose)) and not ELSEWHERE.search(prose))
+    sentences = [CONCEDED.sub("", each) for each in split_sentences(QUOTED.sub(" ", prose))]
     for place, sentence in enumerate(sentences):
         # `… hard to follow. 2.`: a number that closes the reply, unless it answers a question or ends a list.
         before = sentences[place - 1]
@@ -135,43 +130,34 @@ def stated_numbers(prose: str) -> Iterator[StatedNumber]:
             spans = {match.span(name) for match in found for name in ("number", "out_of")}
             digits = {each.span() for each in re.finditer(r"[0-9]+(?:\.[0-9]+)?", sentence)}
             if digits <= spans:
-                yield from (as_number(match) for match in found if _is_sure(sentence, match))
-
-
-def _is_sure(sentence: str, match: re.Match[str]) -> bool:
-    before = _clause_before(sentence, match.start())
-    uncertain = UNCERTAIN.search(before if re.match(r"I\b", match[0]) else sentence)
-    return not uncertain and not DENIED.search(before)
-
-
-def _clause_before(sentence: str, end: int) -> str:
-    return CLAUSE.split(sentence[:end])[-1]
+                clauses = [CLAUSE.split(sentence[max(0, match.start() - 300) : match.start()])[-1] for match in found]
+                yield from (as_number(match) for match, at in zip(found, clauses, strict=True) if not DENIED.search(at))
 
 
 # How judges set a verdict apart: `[[4]]`, `\\boxed{4}`, `Score: [4]`; tags and `[RESULT] 4`; a heading above it.
 MARK = re.compile(
     r"(?:\\[\[(]\s{0,9}|\$\$?)?\\{1,2}boxed\{(?:\\{1,2}text\{)?([^{}\n]{1,20})\}{1,2}(?:\s{0,9}\\[\])]|\$\$?)?"
-    r"|\[\[ *([\w./<>=]{1,12}) *\]\]|(?<=[a-zA-Z]:)( ?)\[([0-9.]{1,4}(?:/[0-9]+)?)\]"
+    r"|\[\[ *([\w./<>=]{1,12}) *\]\]|(?:(?<=[a-zA-Z*]:)|(?<=:\*\*)|(?<=RESULT\]))( ?)\[([0-9.]{1,4}(?:/[0-9]+)?)\]"
 )
 TAGGED = re.compile(
-    r"<(?:(?:final|overall)_)?(?:score|rating|grade|verdict|decision|choice|winner|preference)>([^<>]{1,60})</\w*>"
-    r"|<(?:answer|result)>([^<>]{1,60})</\w*>\s*\Z",
-    re.IGNORECASE,
+    r"(?i)<(?:(?:final|overall)_)?(?:score|rating|grade|verdict|decision|choice|winner|preference)>([^<>]{1,60})</\w*>"
+    r"|<(?:answer|result)>([^<>]{1,60})</\w*>\s*\Z|(?-i:[\[(]RESULT[\])]):?(?=\s)"
 )
-RESULT = re.compile(r"[\[(]RESULT[\])]:?(?=\s)")
 DECORATION = re.compile(r"[*#]+|```|(?<!\w)_+|_+(?!\w)")
 HEADING = re.compile(
-    r"^[ \t]*((?:(?:final|overall)[ \t]+)?(?:score|rating|grade|verdict|decision))[ \t]*\n\s*(?=\S{1,12}[ \t]*$)",
-    re.IGNORECASE | re.MULTILINE,
+    r"(?im)^[ \t]*((?:(?:final|overall)[ \t]+)?(?:score|rating|grade|verdict|decision))[ \t]*\n\s*(?=\S{1,12}[ \t]*$)"
 )
 SCALE = re.compile(
-    r"\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[0-9]+\s*(?:-|–|to)\s*([0-9]+)\)?"
+    r"(?i)\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[0-9]+\s*(?:-|–|to)\s*([0-9]+)\)?"
     r"(?:[-\s]+(?:point\s+)?scale)?|[(\[][0-9]+\s*(?:-|–|to)\s*([0-9]+)[)\]]|\b([0-9]+)-point\s+scale"
-    r"|\((?:out\s+of|max\.?)\s*([0-9]+)\)",
-    re.IGNORECASE,
+    r"|\((?:out\s+of|max\.?)\s*([0-9]+)\)"
 )
 UNSCALED = re.compile(
-    r"(?<![\w.,/-])(?<!of )(?>[0-9]*\.?[0-9]+)(?!\s*(?:/|(?:out\s+)?of\b|%|[-–—]\s*[0-9])|[.,]?[0-9])", re.IGNORECASE
+    r"(?i)(?<![\w.,/-])(?<!of )(?>[0-9]*\.?[0-9]+)(?!\s*(?:/|(?:out\s+)?of\b|%|[-–—]\s*[0-9])|[.,]?[0-9])"
+)
+TAKEN_BACK = re.compile(
+    r"(?im)\b(?:on\s+second\s+thoughts?|scratch\s+that|I\s+take\s+(?:it|that)\s+back|I\s+stand\s+corrected)\b"
+    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]|\bactually,?\s+(?=(?:yes|no|[0-9./]+)\W*$)"
 )
 
 
@@ -180,11 +166,13 @@ def unmark(text: str) -> str:
     return MARK.sub(lambda found: "".join(each for each in found.groups() if each), text)
 
 
-def drop_layout(prose: str) -> str:
-    """Plain lines, in which a number that stands on a scale of its own says so: `Score (1-10): 4` is `Score: 4/10`."""
-    plain = RESULT.sub("\nverdict: ", TAGGED.sub(lambda found: f"\nverdict: {found[1] or found[2]}\n", prose))
+def plain_parts(prose: str) -> list[str]:
+    """Plain lines, in which a number on a scale of its own says so (`Score (1-10): 4` is `Score: 4/10`), cut where the
+    judge changes its mind."""
+    plain = TAGGED.sub(lambda found: f"\nverdict: {found[1] or found[2] or ''}\n", prose)
     plain = HEADING.sub(r"\1: ", DECORATION.sub("", plain).replace("`", '"').strip())
-    return "\n".join(map(_name_top, plain.splitlines()))
+    first, *others = TAKEN_BACK.split("\n".join(map(_name_top, plain.splitlines())))
+    return [first, *(part.lstrip(" ,.:;!–—-") for part in others)]
 
 
 def _name_top(line: str) -> str:
@@ -192,20 +180,8 @@ def _name_top(line: str) -> str:
     return UNSCALED.sub(rf"\g<0>/{'/'.join(tops)}", SCALE.sub(" ", line)) if tops else line
 
 
-# A judge that changes its mind.
-TAKEN_BACK = re.compile(
-    r"\b(?:on\s+second\s+thoughts?|scratch\s+that|I\s+take\s+(?:it|that)\s+back|I\s+stand\s+corrected)\b"
-    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]|\bactually,?\s+(?=(?:yes|no|[0-9./]+)\W*$)",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def split_where_taken_back(prose: str) -> list[str]:
-    return [part.lstrip(" ,.:;!–—-") if place else part for place, part in enumerate(TAKEN_BACK.split(prose))]
-
-
 LABELLED = re.compile(
-    r"(?:(?<![\"A-Za-z0-9_-])|(?<=\")(?=\w+\"))(?P<label>overall(?:\s+(?:quality|assessment|evaluation|impression|performance))?|score|rating|grade|verdict"
+    r"(?i)(?:(?<![\"A-Za-z0-9_-])|(?<=\")(?=\w+\"))(?P<label>overall(?:\s+(?:quality|assessment|evaluation|impression|performance))?|score|rating|grade|verdict"
     r"|bewertung|punktzahl|puntuación|calificación|punteggio|pontuação|nota|оценка|评分|得分|分数|評価|スコア)(?:\s+final)?"
     rf"[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:：=]\s*[\"'“(]?{NUMBER}"
     # A number that goes on (`4-5`, `4+`, `4,5`, `4 to 5`, `4 of the 5`, `1 = bad`) is not that number.
@@ -215,36 +191,27 @@ LABELLED = re.compile(
     r"|(?:would|means?|requires?|needs?|is|are|was)\b|for\b[^.\n]{0,60}[0-9]))"
     # `3 out of 5 facts are right`
     r"(?(out_of)(?![ \t]+(?!(?:stars?|points?|because|since|as|for|due|based|given|overall|on|in|with|and|but)\b)"
-    r"(?-i:[a-z])))",
-    re.IGNORECASE,
+    r"(?-i:[a-z])))"
 )
 # `Maximum score: 5`, `the customer's star rating: 4`, `e.g. score: 4` are not the judge's own.
 OTHERS_BEFORE = re.compile(
-    r"(?:\b(?:max(?:imum|imal)?|min(?:imum|imal)?|possible|highest|lowest|perfect|ideal|expected|required|previous|"
+    r"(?i)(?:\b(?:max(?:imum|imal)?|min(?:imum|imal)?|possible|highest|lowest|perfect|ideal|expected|required|previous|"
     r"earlier|initial|average|mean|threshold|confidence|difficulty|star|users?|customers?|guests?|readers?|reviewers?|"
     r"hotel|product|movie|film|book|restaurant|phone)(?:['’]s?)?[ \t]+(?:\w+[ \t]+)?"
     r"|\b(?:example|instance|e\.g\.?)[^\n]{0,20}|\b(?:says|said|wrote|writes|states)[ \t]*:[ \t]*"
-    r"|\b(?:a|an|its|their)[ \t]+|['‘“])\Z",
-    re.IGNORECASE,
+    r"|\b(?:a|an|its|their)[ \t]+|['‘“])\Z"
 )
 # `Score: 4?`, `Score: 4 (or 5 with sources)`, `Score: 4 if we ignore tone`.
-DOUBT_AFTER = re.compile(rf"[\"'”]?\s*(?:\?|[,(;]?\s*(?:or|if|unless|{HEDGE})\b)", re.IGNORECASE)
-
-
-FINAL = {"overall", "final", "total"}
-NEUTRAL = {"my", "the", "score", "rating", "grade", "verdict"}
+DOUBT_AFTER = re.compile(rf"(?i)[\"'”]?\s*(?:\?|[,(;]?\s*(?:or|if|unless|{HEDGE})\b)")
+# `Overall score: 4`, `Final rating: 4`, `Overall: 4`.
+OVERALL = re.compile(r"(?i)\b(?:overall|final|total)\b[^.,:;|\n]*\Z")
 
 
 def labelled_numbers(prose: str) -> Iterator[StatedNumber]:
-    """The numbers after a label. Where one of them is overall or final, those of single aspects do not count."""
-    found = {match: _label_words(prose, match) for match in LABELLED.finditer(prose) if is_own(prose, match)}
-    final = any(FINAL & words for words in found.values())
-    yield from (as_number(match) for match, words in found.items() if not final or FINAL & words or words <= NEUTRAL)
-
-
-def _label_words(prose: str, match: re.Match[str]) -> set[str]:
-    before = prose[max(0, match.start() - 60) : match.end("label")]
-    return set(re.findall(r"\w+", re.split(r"[.,:;|\n]", before)[-1].lower()))
+    """The numbers after a label; where one of them is overall or final, only those."""
+    found = [match for match in LABELLED.finditer(prose) if is_own(prose, match)]
+    overall = [match for match in found if OVERALL.search(prose[max(0, match.start() - 40) : match.end("label")])]
+    yield from map(as_number, overall or found)
 
 
 def is_own(prose: str, found: re.Match[str]) -> bool:
@@ -259,15 +226,13 @@ def is_own(prose: str, found: re.Match[str]) -> bool:
 BECAUSE = r"(?:,?\s+(?:because|since|as\s+it)\b(?:(?!\b(?:but|however|although|though|except|unless|if)\b)[^?])*+)?"
 CRITERION = r"(?:the|this)\s+(?:criterion|requirement|condition|rule|check|test)"
 RULED = re.compile(
-    rf"(?:{LEAD}\b[,:]?\s*)*(?:I\s+(?:think|believe|conclude|find)\s+(?:that\s+)?)?(?P<ruling>"
+    rf"(?i)(?:{LEAD}\b[,:]?\s*)*(?:I\s+(?:think|believe|conclude|find)\s+(?:that\s+)?)?(?P<ruling>"
     rf"{CRITERION}\s+(?:is(?:n['’]t)?|was|has\s+been)\s+(?:clearly\s+|fully\s+|therefore\s+)?(?:not\s+|un)?(?:met|satisfied|fulfilled)"
-    rf"|(?:it|this|(?:the|this)\s+(?:answer|response|output|reply))\s+(?:clearly\s+)?(?:passes|fails)(?:\s+{CRITERION})?"
-    r"|(?:the|this)\s+(?:answer|response|output|reply|agent|assistant)\s+(?:clearly\s+|fully\s+)?"
-    rf"(?:(?:does\s+not|doesn['’]t|fails\s+to)\s+)?(?:meets?|satisf(?:y|ies)|fulfil?ls?)\s+{CRITERION}"
-    rf"|(?:(?:I['’]d|I\s+would)\s+say|my\s+(?:answer|verdict|ruling)\s+is)\s+(?:yes|no|pass|fail)){BECAUSE}[^\w?]*",
-    re.IGNORECASE,
+    r"|(?:it|this|(?:the|this)\s+(?:answer|response|output|reply|agent|assistant))\s+(?:clearly\s+|fully\s+)?"
+    rf"(?:(?:passes|fails)(?:\s+{CRITERION})?|(?:(?:does\s+not|doesn['’]t|fails\s+to)\s+)?(?:meets?|satisf(?:y|ies)|fulfil?ls?)\s+{CRITERION})"
+    rf"|(?:(?:I['’]d|I\s+would)\s+say|my\s+(?:answer|verdict|ruling)\s+is)\s+(?:yes|no|pass|fail)){BECAUSE}[^\w?]*"
 )
-DENYING = re.compile(r"\b(?:not|un\w+|fails?|no)\b|n['’]t\b", re.IGNORECASE)
+DENYING = re.compile(r"(?i)\b(?:not|un\w+|fails?|no)\b|n['’]t\b")
 
 
 def stated_rulings(prose: str) -> Iterator[bool]:
@@ -284,7 +249,7 @@ SIDE = rf"(?:the\s+)?(?:{ANSWER}?{LABEL}(?:['’]s\s+{ANSWER})?|(?P<place>first|
 OTHER = (
     rf"(?:the\s+)?(?:{ANSWER}?\(?(?P<other>[ab12])\)?|(?:other|(?P<other_place>first|second))(?:\s+(?:{ANSWER}|one))?)"
 )
-TWIST = re.compile(r"\b(?:while|whereas)\b.*\b(?:better|best|superior|prefer\w*|wins?)\b", re.IGNORECASE)
+TWIST = re.compile(r"(?i)\b(?:while|whereas)\b.*\b(?:better|best|superior|prefer\w*|wins?)\b")
 VERDICT = (
     r"(?:final\s+)?(?:choice|verdict|decision|judge?ment|conclusion|pick|preference|winner|result|answer|"
     rf"(?:preferred|chosen|better)(?:\s+{ANSWER})?)"
@@ -296,23 +261,20 @@ OPENING = (
 TIE = r"(?:(?:a\s+|it\s+is\s+a\s+|it['’]s\s+a\s+|this\s+is\s+a\s+)?(?:tie|draw)|(?:they\s+are\s+)?(?:tied|equal))"
 PICKED = (
     re.compile(
-        rf"{OPENING}{SIDE}\s*(?:wins|is\s+(?:(?:clearly|overall|slightly|marginally|significantly|definitely|much|far)\s+)?(?:the\s+)?"
+        rf"(?i){OPENING}{SIDE}\s*(?:wins|is\s+(?:(?:clearly|overall|slightly|marginally|significantly|definitely|much|far)\s+)?(?:the\s+)?"
         rf"(?:better|preferred|preferable|best|superior|winner)(?:\s+(?:{ANSWER}|one|choice))?"
         rf"|(?:provide[sd]|gives|gave|offer(?:s|ed))\s+(?:a|the)\s+(?:(?:\w+ly|much)\s+)?better\s+{ANSWER})"
         rf"(?:\s+overall)?(?:\s+(?:than|over)\s+{OTHER})?{BECAUSE}[^\w?]*",
-        re.IGNORECASE,
     ),
     re.compile(
-        rf"{OPENING}(?:(?:I\s+(?:would\s+)?|I['’]d\s+)(?:prefer|choose|pick|select|go\s+with)\s+"
+        rf"(?i){OPENING}(?:(?:I\s+(?:would\s+)?|I['’]d\s+)(?:prefer|choose|pick|select|go\s+with)\s+"
         rf"|(?:my\s+|the\s+)?{VERDICT}\s*(?::|is)\s*|{VERDICT}\s*:\s*)(?:{SIDE}|(?P<tie>{TIE}))"
         rf"(?:\s+over\s+{OTHER})?{BECAUSE}[^\w?]*",
-        re.IGNORECASE,
     ),
 )
 TIED = re.compile(
-    rf"{OPENING}(?:{TIE}|(?:(?:the\s+)?(?:two|both)\s+(?:of\s+them\s+)?(?:{ANSWER}|\w+s\s+)?|{ANSWER}?{LABEL}\s+and\s+{OTHER}\s+)"
-    rf"are\s+equally\s+(?:good|bad)|neither\s+(?:{ANSWER}|one\s+)?is\s+better(?:\s+than\s+the\s+other)?)[^\w?]*",
-    re.IGNORECASE,
+    rf"(?i){OPENING}(?:{TIE}|(?:(?:the\s+)?(?:two|both)\s+(?:of\s+them\s+)?(?:{ANSWER}|\w+s\s+)?|{ANSWER}?{LABEL}\s+and\s+{OTHER}\s+)"
+    rf"are\s+equally\s+(?:good|bad)|neither\s+(?:{ANSWER}|one\s+)?is\s+better(?:\s+than\s+the\s+other)?)[^\w?]*"
 )
 
 

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.judges.replies import (
-    StatedNumber,
     Value,
     VerdictWord,
     find_evidence,
@@ -24,6 +23,7 @@ from howsure.judges.replies import (
     scale_end,
 )
 from howsure.judges.rulings import UnparsableReply
+from howsure.judges.verdict_sentences import StatedNumber
 from howsure.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
 
 YES, NO, IDLE = VerdictWord.YES, VerdictWord.NO, VerdictWord.NOT_APPLICABLE
