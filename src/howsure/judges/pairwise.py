@@ -205,8 +205,7 @@ def _stated_positions(prose: str) -> set[PickedPosition]:
 
 def _read_object(raw: Mapping[str, Any]) -> Pick:
     fields = normalize_fields(raw)
-    said = {key: _stated_positions(str(fields[key])) for key in KEYS if fields.get(key) is not None}
-    places = {key: each.pop() if len(each) == 1 else None for key, each in said.items()}
+    places = {key: _position_in(fields[key]) for key in KEYS if fields.get(key) is not None}
     if not places:
         raise NoValue(f"no preference among the fields {', '.join(map(repr, fields)) or '(none)'}")
     if None in places.values():
@@ -217,6 +216,11 @@ def _read_object(raw: Mapping[str, Any]) -> Pick:
     place = next(iter(places.values()))
     assert place is not None
     return Pick(place=place, reason=find_reason(fields)[0])
+
+
+def _position_in(raw: Any) -> PickedPosition | None:
+    said = _stated_positions(raw) if isinstance(raw, str) else {_parse_position(raw)}
+    return said.pop() if len(said) == 1 else None
 
 
 def _parse_position(raw: Any) -> PickedPosition | None:

@@ -100,15 +100,16 @@ _WORDS = {
 _WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_WORDS, reverse=True)) + ")"
 # A word that goes on (`no doubt`) is not that word.
 _WORD_ENDS = r"(?=[^\w\n?]{0,3}$|\s*[,.;:!)…\n\"'”>，。！：；—]|\s[-–])"
+_ANOTHER_WORD, _SECOND_WORD = (_WORD.replace("P<word>", name) + _WORD_ENDS for name in (":", "P<second>"))
 _LABELLED_WORD = re.compile(
-    r"(?im)(?<![\w-])(?:verdict|decision|result|judge?ment|criteri(?:a|on)[ _]met|pass/fail|yes/no|met|passed"
-    r"|pass|score|rating|grade)[\"']?\s*+(?:\([^()\n]{0,40}\)\s*+)?[:：=]\s*+[^\w\n?]{0,3}" + _WORD + _WORD_ENDS,
+    r"(?im)(?<![\w-])(?:verdict|decision|result|judge?ment|pass/fail|yes/no|(?:\w{1,20}_)?met|passed|pass|score|rating|"
+    rf"grade)[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:：=]\s*+[^\w\n?]{{0,3}}{_WORD}{_WORD_ENDS}(?!\s*[,|]\s*{_ANOTHER_WORD})"
 )
 # `Met: no` and `Passed: 3 of 5` open with a label; `Yes, but only partly` is hedged, `Yes and no` says two things.
-_ANOTHER_WORD, _SECOND_WORD = (_WORD.replace("P<word>", name) + _WORD_ENDS for name in (":", "P<second>"))
 _FIRST_WORD = re.compile(
-    rf"(?i)\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*(?:[0-9]|{_ANOTHER_WORD}))"
-    rf"(?![^\w?]*(?:(?:but|though|only|just)\s+)*(?:{HEDGE})\b)(?:[^\w?]++(?:(?:but|or|and|hmm|well)\b[^\w?]*+)*{_SECOND_WORD})?",
+    rf"(?i)\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*[\"'“]?(?:[0-9]|{_ANOTHER_WORD}))"
+    rf"(?![^\w?]*(?:(?:but|though|only|just)\s+)*(?:{HEDGE})\b)"
+    rf"(?:[^\w?]++(?:(?:but|or|and|hmm|well|aber|und|et|mais|y|pero)\b[^\w?]*+)*{_SECOND_WORD})?"
 )
 _ANSWER = re.compile(r"(?i)\A\W*(?:final\s+)?answer\s*:")
 _NUMBER_ALONE = re.compile(NUMBER)
@@ -296,9 +297,7 @@ def _collect_values(fields: Mapping[str, Any], scale: Scale) -> tuple[dict[str, 
             continue
         value = parse_value(raw)
         if isinstance(value, StatedNumber):
-            numbers[key] = (
-                replace(value, out_of=top.value) if isinstance(top, StatedNumber) and not value.out_of else value
-            )
+            numbers[key] = replace(value, out_of=value.out_of or (top.value if isinstance(top, StatedNumber) else None))
         elif value is not None:
             words[key] = value
             if value is not VerdictWord.NOT_APPLICABLE and key in _NOTHING_BUT_VALUES:

@@ -29,7 +29,7 @@ ELSEWHERE = re.compile(
 )
 # `While it could be shorter, I would give it a 4`, `It might confuse some, but I would give it a 4`.
 CONCEDED = re.compile(r"(?i)^(?:while|(?:even\s+)?though|although)\b[^,]{1,300},\s*|^.{1,300}?\bbut\s+(?=I\b)")
-HEDGE = r"partial\w*|partly|mostly|somewhat|in\s+part|sort\s+of|kind\s+of|arguably|probably|maybe|perhaps|possibly"
+HEDGE = r"par[ct]ial\w*|teilweise|partly|mostly|somewhat|in\s+part|kind\s+of|(?:argu|prob|poss)\w+bly|maybe|perhaps"
 # These deny a verdict in their own clause.
 DENIED = re.compile(r"(?i)\b(?:not|never|no|neither|nor|hardly|rather\s+than|cannot)\b|n['’]t\b")
 CLAUSE = re.compile(r"(?i)[,;:]|\b(?:so|and|but|because|which)\b")
@@ -49,10 +49,8 @@ ENDS = (
     r"(?:based\s+on|according\s+to|given|overall)\b|"
     r"(?:is|seems|would\s+be)\s+(?:given|assigned|appropriate|warranted|justified|fair)\b))"
 )
-SCORE = r"(?:(?:a|an|the)\s+)?(?:(?:final|overall|total)\s+)?(?:score|rating|grade)\s+of\s+"
-AMOUNT = (
-    rf"(?:{SCORE}|(?:a|an)\s+(?=[0-9.]+\s*(?:/|out\s+of))|(?=[0-9.]+\s+(?:out\s+of\s+[0-9]+\s+)?(?:stars?|points?)\b))"
-)
+SCORE = r"(?:(?:an?|the)\s+)?(?:(?:final|overall|total)\s+)?(?:score|rating|grade)\s+of\s+"
+AMOUNT = rf"(?:{SCORE}|an?\s+(?=[0-9.]+\s*(?:/|out\s+of))|(?=[0-9.]+\s+(?:out\s+of\s+[0-9]+\s+)?(?:stars?|points?)\b))"
 SURE = r"(?:solid|strong|clear|firm)\s+"
 LEAD = (
     r"(?:therefore|thus|so|hence|overall|in\s+(?:conclusion|summary|short)|to\s+conclude|finally|consequently|"
@@ -62,15 +60,15 @@ STATED = tuple(
     re.compile(form + NUMBER + ENDS, re.IGNORECASE)
     for form in (
         # I would give this answer (a score of) 3
-        r"\bI(?:(?:['’](?:d|ll)|\s+(?:would|will|shall|must))?\s+(?:\w+ly\s+|therefore\s+|thus\s+)?(?:give|rate|score|grade|assign|award|"
+        r"\bI(?:(?:['’](?:d|ll)|\s+(?:would|will|shall|must|can\s+only))?\s+(?:\w+ly\s+|therefore\s+|thus\s+)?(?:give|rate|score|grade|assign|award|"
         r"(?:settle|land)\s+on|go\s+with)|\s+(?:gave|rated|scored|graded|assigned|awarded)|(?:['’]ve|\s+have)\s+(?:given|rated|scored|graded|"
         r"assigned|awarded)|(?:['’]m|\s+am)\s+(?:\w+ly\s+|therefore\s+)?(?:giving|rating|scoring|grading|assigning|awarding))[\s:]+"
-        rf"(?:{WHOLE}[\s:]+)?(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?",
+        rf"(?:{WHOLE}[\s:]+)?(?:as\s+)?(?:an?\s+|{SCORE}|at\s+)?",
         # the answer (is vague and) deserves a score of 3, is rated (as a) 3: other things may have scores too
         rf"(?<!like\s)(?<!such\sas\s)\b{WHOLE}\s+(?:(?:is|has|was)\s+[^.,;:\n]{{1,80}}?\s+and\s+)?(?:(?:would|can|should|will|clearly|"
         rf"therefore|thus|only|still|also)\s+)?(?:(?:deserves?|earns?|receives?|merits?|warrants?|gets?)\s+{AMOUNT}"
-        r"|(?:deserves?|earns?|merits?|warrants?|gets?|is\s+worth)\s+a\s+|scores\s+(?:(?:a|an)\s+|(?=[0-9.]+\s*(?:/|out\s+of)))"
-        rf"|(?:is|be|was)\s+(?:rated|scored|graded|given)\s+(?:as\s+)?(?:(?:a|an)\s+|{SCORE}|at\s+)?)",
+        r"|(?:deserves?|earns?|merits?|warrants?|gets?|is\s+worth)\s+a\s+|scores\s+(?:an?\s+|(?=[0-9.]+\s*(?:/|out\s+of)))"
+        rf"|(?:is|be|was)\s+(?:rated|scored|graded|given)\s+(?:as\s+)?(?:an?\s+|{SCORE}|at\s+)?)",
         # resulting in a score of 2
         rf"\b(?:(?:deserv|earn|receiv|merit|warrant)ing|result(?:s|ing)?\s+in|lead(?:s|ing)?\s+to|hence|thus|therefore),?\s+{AMOUNT}",
         # a score of 2 would be appropriate
@@ -78,25 +76,25 @@ STATED = tuple(
         rf"warranted|justified|fair)(?:\W*$|\s+(?:here|because|since|for\s+{WHOLE})\b))",
         # given these errors, the rating is 2; the appropriate score is 2
         r"(?:^|,\s*)(?:(?:given|based\s+on)\b[^.\n]{1,100},\s+the\s+|(?:so|thus|therefore|hence),?\s+the\s+|the\s+(?:most\s+)?(?:appropriate|resulting)\s+)"
-        rf"(?:score|rating|grade)\s+(?:for\s+{WHOLE}\s+)?(?:is|would\s+be)\s+(?:a\s+|an\s+)?",
+        rf"(?:score|rating|grade)\s+(?:for\s+{WHOLE}\s+)?(?:is|would\s+be)\s+(?:an?\s+)?",
         # my score is 3; the final rating would be 3
         r"\b(?:my|(?:the\s+)?(?:final|overall))\s+(?:\w+\s+)?(?:score|rating|grade)\s+(?:is|would\s+be|for\s+"
-        rf"{WHOLE}\s+is)\s+(?:a\s+|an\s+)?",
+        rf"{WHOLE}\s+is)\s+(?:an?\s+)?",
         # this is a 4 out of 5; I'd say it's a 4
-        rf"(?:\b{WHOLE}\s+is|\bit['’]s|\bthat['’]s)\s+(?:a|an)\s+(?:{SURE}|(?=[0-9.]+\s*(?:/|out\s+of)|[0-9.]+\s+stars?\b))",
-        rf"\bI(?:['’]d|\s+would)\s+(?:say|call)\s+(?:(?:that\s+)?{WHOLE}(?:\s+is|['’]s)?\s+(?:a|an)\s+|(?:(?:a|an)\s+)?)",
+        rf"(?:\b{WHOLE}\s+is|\bit['’]s|\bthat['’]s)\s+an?\s+(?:{SURE}|(?=[0-9.]+\s*(?:/|out\s+of)|[0-9.]+\s+stars?\b))",
+        rf"\bI(?:['’]d|\s+would)\s+(?:say|call)\s+(?:(?:that\s+)?{WHOLE}(?:\s+is|['’]s)?\s+an?\s+|(?:an?\s+)?)",
     )
 )
 # `4 stars`, `Overall, 4/5.`, `A solid 4.`, `Rated 4/5.`: the whole of a sentence.
 STARS = re.compile(
-    rf"(?i)\W*(?:{LEAD}\b[,:]?\s*)*(?:(?:rated|score|rating|grade)\s*:?\s*)?(?:(?:a|an)\s+)?(?:(?P<sure>{SURE}))?{NUMBER}(?P<stars>\s*stars?)?\W*"
+    rf"(?i)\W*(?:{LEAD}\b[,:]?\s*)*(?:(?:rated|score|rating|grade)\s*:?\s*)?(?:an?\s+)?(?:(?P<sure>{SURE}))?{NUMBER}(?P<stars>\s*stars?)?\W*"
 )
 LONE = re.compile(rf"(?i)\W*(?:{LEAD}\b,?\s*)?{NUMBER}[^\w?]*")
 # The whole of a reply: `4 - mostly coherent`, `4, because it is short`; `Coherence: 4`, `评分：4`.
 ONLY = (
     re.compile(rf"(?i){NUMBER}\s*(?:[-–—:,;(]\s*|(?=because\b|since\b))(?=[A-Za-z])[^0-9\n]*"),
     re.compile(
-        rf"(?i)\W*(?!(?:confidence|errors?|mistakes?|issues?|count|year|page|step|turn|example)\b)(?:[^\W\d_]+\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*",
+        rf"(?i)\W*(?!(?:confidence|errors?|issues?|count|year|page|step|turn)\b)(?:[^\W\d_]+\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*"
     ),
 )
 
@@ -134,27 +132,24 @@ def stated_numbers(prose: str) -> Iterator[StatedNumber]:
                 yield from (as_number(match) for match, at in zip(found, clauses, strict=True) if not DENIED.search(at))
 
 
-# How judges set a verdict apart: `[[4]]`, `\\boxed{4}`, `Score: [4]`; tags and `[RESULT] 4`; a heading above it.
+# How judges set a verdict apart: `[[4]]`, `\\boxed{4}`, `Score: [4]`, `[x] Pass [ ] No`; tags, `[RESULT] 4`, headings.
 MARK = re.compile(
     r"(?:\\[\[(]\s{0,9}|\$\$?)?\\{1,2}boxed\{(?:\\{1,2}text\{)?([^{}\n]{1,20})\}{1,2}(?:\s{0,9}\\[\])]|\$\$?)?"
     r"|\[\[ *([\w./<>=]{1,12}) *\]\]|(?:(?<=[a-zA-Z*]:)|(?<=:\*\*)|(?<=RESULT\]))( ?)\[([0-9.]{1,4}(?:/[0-9]+)?)\]"
+    r"|\[ \] \w[^\[\n\"]{0,30}|\[[xX]\]"
 )
 TAGGED = re.compile(
     r"(?i)<(?:(?:final|overall)_)?(?:score|rating|grade|verdict|decision|choice|winner|preference)>([^<>]{1,60})</\w*>"
     r"|<(?:answer|result)>([^<>]{1,60})</\w*>\s*\Z|(?-i:[\[(]RESULT[\])]):?(?=\s)"
 )
 DECORATION = re.compile(r"[*#]+|```|(?<!\w)_+|_+(?!\w)")
-HEADING = re.compile(
-    r"(?im)^[ \t]*((?:(?:final|overall)[ \t]+)?(?:score|rating|grade|verdict|decision))[ \t]*\n\s*(?=\S{1,12}[ \t]*$)"
-)
+HEADING = re.compile(r"(?im)^[ \t]*((?:final |overall )?(?:score|rating|grade|verdict))[ \t]*\n\s*(?=\S{1,12}[ \t]*$)")
 SCALE = re.compile(
     r"(?i)\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[0-9]+\s*(?:-|–|to)\s*([0-9]+)\)?"
     r"(?:[-\s]+(?:point\s+)?scale)?|[(\[][0-9]+\s*(?:-|–|to)\s*([0-9]+)[)\]]|\b([0-9]+)-point\s+scale"
     r"|\((?:out\s+of|max\.?)\s*([0-9]+)\)"
 )
-UNSCALED = re.compile(
-    r"(?i)(?<![\w.,/-])(?<!of )(?>[0-9]*\.?[0-9]+)(?!\s*(?:/|(?:out\s+)?of\b|%|[-–—]\s*[0-9])|[.,]?[0-9])"
-)
+UNSCALED = re.compile(r"(?<![\w.,/-])(?<!of )(?>[0-9]*\.?[0-9]+)(?!\s*(?:/|of\b|out\b|%|[-–—]\s*[0-9])|[.,]?[0-9])")
 TAKEN_BACK = re.compile(
     r"(?im)\b(?:on\s+second\s+thoughts?|scratch\s+that|I\s+take\s+(?:it|that)\s+back|I\s+stand\s+corrected)\b"
     r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]|\bactually,?\s+(?=(?:yes|no|[0-9./]+)\W*$)"
@@ -183,12 +178,12 @@ def _name_top(line: str) -> str:
 LABELLED = re.compile(
     r"(?i)(?:(?<![\"A-Za-z0-9_-])|(?<=\")(?=\w+\"))(?P<label>overall(?:\s+(?:quality|assessment|evaluation|impression|performance))?|score|rating|grade|verdict"
     r"|bewertung|punktzahl|puntuación|calificación|punteggio|pontuação|nota|оценка|评分|得分|分数|評価|スコア)(?:\s+final)?"
-    rf"[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:：=]\s*[\"'“(]?{NUMBER}"
+    rf"[\"']?\s*+(?:\((?![^()]{{0,40}}\bby\b)[^()\n]{{0,40}}\)\s*+)?[:：=]\s*[\"'“(]?{NUMBER}"
     # A number that goes on (`4-5`, `4+`, `4,5`, `4 to 5`, `4 of the 5`, `1 = bad`) is not that number.
-    r"(?!-|[.,]*[0-9]|[A-Za-z]|[ \t]*(?:[/\\%+=&~½⅓⅔¼¾至到或→>]|[-–—,]?[ \t]*[0-9]|->|or\b|of\b"
+    r"(?!-|[.,;!]*[0-9]|[A-Za-z]|[ \t]*(?:[/\\%+=&~½⅓⅔¼¾至到或→>]|[-–—,]?[ \t]*[0-9]|->|or\b|of\b"
     r"|\([^()\n]{0,20}\bto\s+[0-9]|(?:to|and|plus|minus|bis|oder|ou|o|a|e|и|или|до)\s+[0-9]"
     r"|\([^()\n]{0,30}\)[ \t]*(?:to|[-–—])[ \t]*[0-9]"
-    r"|(?:would|means?|requires?|needs?|is|are|was)\b|for\b[^.\n]{0,60}[0-9]))"
+    r"|(?:would|means?|requires?|needs?|is|are|was)\b|(?:for|before|at\s+first)\b[^.\n]{0,60}[0-9]))"
     # `3 out of 5 facts are right`
     r"(?(out_of)(?![ \t]+(?!(?:stars?|points?|because|since|as|for|due|based|given|overall|on|in|with|and|but)\b)"
     r"(?-i:[a-z])))"
@@ -223,10 +218,12 @@ def is_own(prose: str, found: re.Match[str]) -> bool:
 
 
 # A reason may follow, unless it takes something back.
-BECAUSE = r"(?:,?\s+(?:because|since|as\s+it)\b(?:(?!\b(?:but|however|although|though|except|unless|if)\b)[^?])*+)?"
+BECAUSE = (
+    r"(?:,?\s+(?:because|since|as\s+it|while|whereas)\b(?:(?!\b(?:but|however|(?:al)?though|unless|if)\b)[^?])*+)?"
+)
 CRITERION = r"(?:the|this)\s+(?:criterion|requirement|condition|rule|check|test)"
 RULED = re.compile(
-    rf"(?i)(?:{LEAD}\b[,:]?\s*)*(?:I\s+(?:think|believe|conclude|find)\s+(?:that\s+)?)?(?P<ruling>"
+    rf"(?i)(?:(?:{LEAD}\b[,:]?|verdict\s*:)\s*)*(?:I\s+(?:think|believe|conclude|find)\s+(?:that\s+)?)?(?P<ruling>"
     rf"{CRITERION}\s+(?:is(?:n['’]t)?|was|has\s+been)\s+(?:clearly\s+|fully\s+|therefore\s+)?(?:not\s+|un)?(?:met|satisfied|fulfilled)"
     r"|(?:it|this|(?:the|this)\s+(?:answer|response|output|reply|agent|assistant))\s+(?:clearly\s+|fully\s+)?"
     rf"(?:(?:passes|fails)(?:\s+{CRITERION})?|(?:(?:does\s+not|doesn['’]t|fails\s+to)\s+)?(?:meets?|satisf(?:y|ies)|fulfil?ls?)\s+{CRITERION})"
@@ -261,13 +258,13 @@ OPENING = (
 TIE = r"(?:(?:a\s+|it\s+is\s+a\s+|it['’]s\s+a\s+|this\s+is\s+a\s+)?(?:tie|draw)|(?:they\s+are\s+)?(?:tied|equal))"
 PICKED = (
     re.compile(
-        rf"(?i){OPENING}{SIDE}\s*(?:wins|is\s+(?:(?:clearly|overall|slightly|marginally|significantly|definitely|much|far)\s+)?(?:the\s+)?"
+        rf"(?i){OPENING}{SIDE}\s*(?:wins|is\s+(?:(?:clearly|overall|slightly|marginally|significantly|definitely|much|far)\s+)?(?:the\s+(?:clear\s+)?)?"
         rf"(?:better|preferred|preferable|best|superior|winner)(?:\s+(?:{ANSWER}|one|choice))?"
         rf"|(?:provide[sd]|gives|gave|offer(?:s|ed))\s+(?:a|the)\s+(?:(?:\w+ly|much)\s+)?better\s+{ANSWER})"
         rf"(?:\s+overall)?(?:\s+(?:than|over)\s+{OTHER})?{BECAUSE}[^\w?]*",
     ),
     re.compile(
-        rf"(?i){OPENING}(?:(?:I\s+(?:would\s+)?|I['’]d\s+)(?:prefer|choose|pick|select|go\s+with)\s+"
+        rf"(?i){OPENING}(?:(?:I\s+(?:would\s+)?|I['’]d\s+)(?:(?:strongly|slightly)\s+)?(?:prefer|choose|pick|select|go\s+with)\s+"
         rf"|(?:my\s+|the\s+)?{VERDICT}\s*(?::|is)\s*|{VERDICT}\s*:\s*)(?:{SIDE}|(?P<tie>{TIE}))"
         rf"(?:\s+over\s+{OTHER})?{BECAUSE}[^\w?]*",
     ),
@@ -284,7 +281,7 @@ def stated_picks(prose: str) -> Iterator[str]:
         found = next((match for form in PICKED if (match := form.fullmatch(sentence))), None)
         if TIED.fullmatch(sentence) or (found and found.groupdict().get("tie")):
             yield "tie"
-        elif found and not TWIST.search(sentence):
+        elif found and not TWIST.search(sentence, found.end("label" if found["label"] else "place")):
             own = (found["label"] or found["place"]).lower()
             if own != (found["other"] or found["other_place"] or "").lower():
                 yield own
