@@ -102,12 +102,12 @@ _WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word
 _WORD_ENDS = r"(?=[^\w\n?]{0,3}$|\s*[,.;:!)…\n\"'”>，。！：；—]|\s[-–])"
 _ANOTHER_WORD, _SECOND_WORD = (_WORD.replace("P<word>", name) + _WORD_ENDS for name in (":", "P<second>"))
 _LABELLED_WORD = re.compile(
-    r"(?im)(?<![\w-])(?:verdict|decision|result|judge?ment|pass/fail|yes/no|(?:\w{1,20}_)?met|passed|pass|score|rating|"
-    rf"grade)[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:：=]\s*+[^\w\n?]{{0,3}}{_WORD}{_WORD_ENDS}(?!\s*[,|]\s*{_ANOTHER_WORD})"
+    r"(?im)(?<![\w-])(?:verdict|decision|result|judge?ment|(?<!['’]s\s)final\sanswer|pass/fail|yes/no|(?:\w{1,20}_)?met|passed|pass|"
+    rf"score|rating|grade)[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:：=]\s*+[^\w\n?]{{0,3}}{_WORD}{_WORD_ENDS}(?!\s*[,|]\s*{_ANOTHER_WORD})"
 )
 # `Met: no` and `Passed: 3 of 5` open with a label; `Yes, but only partly` is hedged, `Yes and no` says two things.
 _FIRST_WORD = re.compile(
-    rf"(?i)\A(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*[\"'“]?(?:[0-9]|{_ANOTHER_WORD}))"
+    rf"(?im)(?:^|(?<=[.!?]\s))(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*[\"'“]?(?:[0-9]|{_ANOTHER_WORD}))"
     rf"(?![^\w?]*(?:(?:but|though|only|just)\s+)*(?:{HEDGE})\b)"
     rf"(?:[^\w?]++(?:(?:but|or|and|hmm|well|aber|und|et|mais|y|pero)\b[^\w?]*+)*{_SECOND_WORD})?"
 )
@@ -147,11 +147,10 @@ def _values_of(plain: str, sentences: bool) -> Iterator[Value]:
     alone = [_alone(line) for line in plain.splitlines()]
     # More of them are a list.
     yield from filter(None, alone if alone and (alone[0] or alone[-1]) else ())
-    labelled = (found["word"] for found in _LABELLED_WORD.finditer(plain) if verdict_sentences.is_own(plain, found))
-    opening = _FIRST_WORD.match(plain)
-    for said in (*(opening.group("word", "second") if opening else ()), *labelled):
-        if said and (word := parse_word(said)):
-            yield word
+    said = [found["word"] for found in _LABELLED_WORD.finditer(plain) if verdict_sentences.is_own(plain, found)]
+    if _FIRST_WORD.match(plain):
+        said += [word for found in _FIRST_WORD.finditer(plain) for word in found.group("word", "second") if word]
+    yield from filter(None, map(parse_word, said))
     yield from verdict_sentences.labelled_numbers(plain)
     if sentences:
         yield from verdict_sentences.stated_numbers(plain)

@@ -50,7 +50,7 @@ ENDS = (
     r"(?:is|seems|would\s+be)\s+(?:given|assigned|appropriate|warranted|justified|fair)\b))"
 )
 SCORE = r"(?:(?:an?|the)\s+)?(?:(?:final|overall|total)\s+)?(?:score|rating|grade)\s+of\s+"
-AMOUNT = rf"(?:{SCORE}|an?\s+(?=[0-9.]+\s*(?:/|out\s+of))|(?=[0-9.]+\s+(?:out\s+of\s+[0-9]+\s+)?(?:stars?|points?)\b))"
+AMOUNT = rf"(?:{SCORE}|an?\s+(?=[0-9.]+\s*(?:/|out\s+of))|(?=[0-9./]+\s+(?:out\s+of\s+[0-9]+\s+)?(?:stars?|points?)\b))"
 SURE = r"(?:solid|strong|clear|firm)\s+"
 LEAD = (
     r"(?:therefore|thus|so|hence|overall|in\s+(?:conclusion|summary|short)|to\s+conclude|finally|consequently|"
@@ -145,8 +145,8 @@ TAGGED = re.compile(
 DECORATION = re.compile(r"[*#]+|```|(?<!\w)_+|_+(?!\w)")
 HEADING = re.compile(r"(?im)^[ \t]*((?:final |overall )?(?:score|rating|grade|verdict))[ \t]*\n\s*(?=\S{1,12}[ \t]*$)")
 SCALE = re.compile(
-    r"(?i)\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[0-9]+\s*(?:-|–|to)\s*([0-9]+)\)?"
-    r"(?:[-\s]+(?:point\s+)?scale)?|[(\[][0-9]+\s*(?:-|–|to)\s*([0-9]+)[)\]]|\b([0-9]+)-point\s+scale"
+    r"(?i)\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[01]\s*(?:-|–|to)\s*([0-9]+)\)?"
+    r"(?:[-\s]+(?:point\s+)?scale)?|[(\[][01]\s*(?:-|–|to)\s*([0-9]+)[)\]]|\b([0-9]+)-point\s+scale"
     r"|\((?:out\s+of|max\.?)\s*([0-9]+)\)"
 )
 UNSCALED = re.compile(r"(?<![\w.,/-])(?<!of )(?>[0-9]*\.?[0-9]+)(?!\s*(?:/|of\b|out\b|%|[-–—]\s*[0-9])|[.,]?[0-9])")
