@@ -88,8 +88,8 @@ class WebhookStore(StorePart):
     async def claim(
         self, busy: Collection[str], most: int, lease: timedelta, full: Collection[str] = ()
     ) -> list[DueDelivery]:
-        """Lease the deliveries that are due, one for each webhook that is not `busy`, and of no organisation that is `full`.
-        If their sender is killed, they are due again when the `lease` ends."""
+        """Lease the deliveries that are due, one for each webhook that is not `busy`, and of no organisation that is
+        `full`. If their sender is killed, they are due again when the `lease` ends."""
         now = self._clock()
         due = _due(now, busy, most).where(webhooks.c.organization_id.not_in(sorted(full)))
         if not await self._database.read(fetch_rows, due.with_only_columns(deliveries.c.id)):
