@@ -16,8 +16,9 @@ from howsure.graders.base import GraderContext
 from howsure.graders.judged_grader import JudgedGrader
 from howsure.graders.templates import MISSING, SourceMaterial, read_source
 from howsure.judges.base import SelectiveJudge
-from howsure.judges.replies import StatedNumber, normalize_key, parse_value, read_rating, read_share, require_on_scale
+from howsure.judges.replies import normalize_key, parse_value, read_rating, read_share, require_on_scale
 from howsure.judges.rulings import OFF_SCALE, NotApplicable, Rating, Ruling, UnparsableReply
+from howsure.judges.verdict_sentences import StatedNumber
 from howsure.model.case import Case, World, user_turns
 from howsure.model.expectation import Expectation, FinalState, Qualities, ReferenceAnswer, ToolCalls, Trajectory
 from howsure.model.score import LIKERT, ZERO_TO_FIVE, Grade, UnscoredReason

@@ -26,7 +26,7 @@ from howsure.judges.panels import total_cost, voting_members
 from howsure.judges.quotations import quote_blocks
 from howsure.judges.replies import ask_until_readable, find_reason, normalize_fields, split_json_and_prose, unwrap
 from howsure.judges.rulings import OFF_SCALE, NoValue, UnparsableReply
-from howsure.judges.verdict_sentences import BRACKETED, stated_picks
+from howsure.judges.verdict_sentences import MARK, plain_parts, stated_picks
 from howsure.model.case import user_turns
 from howsure.model.transcript import Transcript
 from howsure.stats.agreement import AgreementCount
@@ -38,7 +38,7 @@ KEYS = ("better", "winner", "preferred", "preference", "choice", "verdict")
 SCHEMA = reply_schema("better", {"type": "string", "enum": ["first", "second", "tie"]})
 
 _WORD = re.compile(
-    r"\W*(?:(?:the|answer|output|response|option|assistant|model|better|winner|is)\b\W*)*"
+    r"\W*(?:(?:the|final|verdict|decision|result|answer|output|response|option|assistant|model|summary|candidate|better|winner|is)\b\W*)*"
     r"(?P<said>first|second|tie|tied|equal|both|neither|none|[12ab])\W*(?:(?:answer|output|response|one)\W*)?",
     re.IGNORECASE,
 )
@@ -170,26 +170,47 @@ def read_pick(content: Any) -> Pick:
     alone = _parse_position(strip_thinking(content) if isinstance(content, str) else content)
     if alone is not None:
         return Pick(place=alone)
-    # `Final verdict: [[A]]` is a form of its own, and no list.
-    plain = BRACKETED.sub(r". I choose \1. ", content) if isinstance(content, str) else content
-    values, prose = split_json_and_prose(plain)
-    picks = [_read_object(raw) for each in values if isinstance(raw := unwrap(each), dict)]
-    bare = _parse_position(prose)
-    beside = {_POSITIONS[each] for each in stated_picks(prose)} | ({bare} if bare else set())
+    values, prose = split_json_and_prose(MARK.sub(_spell_choice, content) if isinstance(content, str) else content)
+    objects = [raw for each in values if isinstance(raw := unwrap(each), dict)]
+    picks = [pick for raw in objects if (pick := _read_object(raw))]
+    said = [_stated_positions(part) for part in plain_parts(prose)]
+    if any(said) and not said[-1]:
+        raise UnparsableReply("the reply takes its preference back")
+    beside = set[PickedPosition]().union(*said)
     if len({pick.place for pick in picks} | beside) > 1:
         raise UnparsableReply("the reply contradicts itself: it prefers both")
     if not picks and beside:
         return Pick(place=beside.pop(), reason=prose)
     if not picks:
-        raise NoValue("no preference in the reply")
+        fields = f"among the fields {', '.join(map(repr, objects[-1])) or '(none)'}" if objects else "in the reply"
+        raise NoValue(f"no preference {fields}")
     return picks[-1]
 
 
-def _read_object(raw: Mapping[str, Any]) -> Pick:
+def _spell_choice(found: re.Match[str]) -> str:
+    """`[[A]]` and `[[B>>A]]` as sentences. `[[C]]` and `[[A=B]]` are ties. What is boxed may be an answer to the
+    request."""
+    said = found[2] or ""
+    ordered = re.fullmatch(r"([AB12])(>>?|<<?)([AB12])", said, re.IGNORECASE)
+    if ordered:
+        said = ordered[1] if ">" in ordered[2] else ordered[3]
+    return f". I choose {'tie' if '=' in said or said in ('C', 'c') else said}. " if said else found[0]
+
+
+def _stated_positions(prose: str) -> set[PickedPosition]:
+    """What the sentences say, and what stands alone on the last line; a letter, on the first, too, where no other has a
+    line of its own (`A` may head what is said of A)."""
+    lines = prose.splitlines() or [""]
+    alone = [line for line in lines if len(line.strip()) < 4] if len(lines[0].strip()) < 4 else []
+    bare = {_parse_position(line) for line in (*alone, lines[-1]) if not line.rstrip().endswith(":")}
+    return {_POSITIONS[each] for each in stated_picks(prose)} | {each for each in bare if each}
+
+
+def _read_object(raw: Mapping[str, Any]) -> Pick | None:
     fields = normalize_fields(raw)
-    places = {key: _parse_position(fields[key]) for key in KEYS if fields.get(key) is not None}
+    places = {key: _position_in(fields[key]) for key in KEYS if fields.get(key) is not None}
     if not places:
-        raise NoValue(f"no preference among the fields {', '.join(map(repr, fields)) or '(none)'}")
+        return None
     if None in places.values():
         key = next(key for key, place in places.items() if place is None)
         raise UnparsableReply(f"`{key}` is {fields[key]!r}; expected first, second or tie", OFF_SCALE)
@@ -200,10 +221,15 @@ def _read_object(raw: Mapping[str, Any]) -> Pick:
     return Pick(place=place, reason=find_reason(fields)[0])
 
 
+def _position_in(raw: Any) -> PickedPosition | None:
+    said = _stated_positions(raw) if isinstance(raw, str) else {_parse_position(raw)}
+    return said.pop() if len(said) == 1 else None
+
+
 def _parse_position(raw: Any) -> PickedPosition | None:
     """The position, where the text states nothing else."""
-    text = raw if isinstance(raw, str) else str(raw) if type(raw) is int and raw in (1, 2) else ""
-    found = _WORD.fullmatch(text) if len(text) <= LONGEST and "?" not in text else None
+    text = raw.replace("_", " ") if isinstance(raw, str) else str(raw) if type(raw) is int and raw in (1, 2) else ""
+    found = _WORD.fullmatch(text) if len(text) <= LONGEST and not set("?{") & set(text) else None
     return _POSITIONS[found["said"].lower()] if found else None
 
 
