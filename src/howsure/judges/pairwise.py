@@ -201,7 +201,8 @@ def _stated_positions(prose: str) -> set[PickedPosition]:
     """What the sentences say, and what stands alone on the last line; a letter, on the first, too, where no other has a
     line of its own (`A` may head what is said of A)."""
     lines = prose.splitlines() or [""]
-    alone = [line for line in lines if len(line.strip()) < 4] if len(lines[0].strip()) < 4 else []
+    alone = [line for line in lines if line.strip(" .()").lower() in ("a", "b")]
+    alone = alone if lines[0] in alone else []
     bare = {_parse_position(line) for line in (*alone, lines[-1]) if not line.rstrip().endswith(":")}
     return {_POSITIONS[each] for each in stated_picks(prose)} | {each for each in bare if each}
 

@@ -96,7 +96,7 @@ LONE = re.compile(rf"(?i)\W*(?:{LEAD}\b,?\s*)?{NUMBER}[^\w?]*")
 ONLY = (
     re.compile(rf"(?i){NUMBER}\s*(?:[-–—:,;(]\s*|(?=because\b|since\b))(?=[A-Za-z])[^0-9\n]*"),
     re.compile(
-        rf"(?i)\W*(?!(?:confidence|errors?|issues?|count|year|page|step|turn)\b)(?:[^\W\d_]+\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*"
+        rf"(?i)\W*(?!(?:confidence|errors?|issues?|count|year|page|step|turn)\b)(?:[^\W\d_]{{2,}}\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*"
     ),
 )
 
@@ -181,12 +181,11 @@ LABELLED = re.compile(
     r"(?i)(?:(?<![\"A-Za-z0-9_-])|(?<=\")(?=\w+\"))(?P<label>overall(?:\s+(?:quality|assessment|evaluation|impression|performance))?|score|rating|grade|verdict"
     r"|bewertung|punktzahl|puntuación|calificación|punteggio|pontuação|nota|оценка|评分|得分|分数|評価|スコア)(?:\s+final)?"
     rf"[\"']?\s*+(?:\((?![^()]{{0,40}}\bby\b)[^()\n]{{0,40}}\)\s*+)?[:：=]\s*[\"'“(]?{NUMBER}"
-    # A number that goes on (`4-5`, `4+`, `4,5`, `4 to 5`, `4 of the 5`, `1 = bad`) is not that number.
+    # A number that goes on (`4-5`, `4+`, `4,5`, `4 to 5`, `3 of 5 facts`, `1 = bad`) is not that number.
     r"(?!-|[.,;!]*[0-9]|[A-Za-z]|[ \t]*(?:[/\\%+=&~½⅓⅔¼¾至到或→>]|[-–—,]?[ \t]*[0-9]|->|or\b|of\b"
     r"|\([^()\n]{0,20}\bto\s+[0-9]|(?:to|and|plus|minus|bis|oder|ou|o|a|e|и|или|до)\s+[0-9]"
     r"|\([^()\n]{0,30}\)[ \t]*(?:to|[-–—])[ \t]*[0-9]"
     r"|(?:would|means?|requires?|needs?|is|are|was)\b|(?:for|before|at\s+first)\b[^.\n]{0,60}[0-9]))"
-    # `3 out of 5 facts are right`
     r"(?(out_of)(?![ \t]+(?!(?:stars?|points?|because|since|as|for|due|based|given|overall|on|in|with|and|but)\b)"
     r"(?-i:[a-z])))"
 )
