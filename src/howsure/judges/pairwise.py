@@ -38,7 +38,7 @@ KEYS = ("better", "winner", "preferred", "preference", "choice", "verdict")
 SCHEMA = reply_schema("better", {"type": "string", "enum": ["first", "second", "tie"]})
 
 _WORD = re.compile(
-    r"\W*(?:(?:the|answer|output|response|option|assistant|model|summary|candidate|better|winner|is)\b\W*)*"
+    r"\W*(?:(?:the|final|verdict|decision|result|answer|output|response|option|assistant|model|summary|candidate|better|winner|is)\b\W*)*"
     r"(?P<said>first|second|tie|tied|equal|both|neither|none|[12ab])\W*(?:(?:answer|output|response|one)\W*)?",
     re.IGNORECASE,
 )
@@ -171,7 +171,8 @@ def read_pick(content: Any) -> Pick:
     if alone is not None:
         return Pick(place=alone)
     values, prose = split_json_and_prose(MARK.sub(_spell_choice, content) if isinstance(content, str) else content)
-    picks = [_read_object(raw) for each in values if isinstance(raw := unwrap(each), dict)]
+    objects = [raw for each in values if isinstance(raw := unwrap(each), dict)]
+    picks = [pick for raw in objects if (pick := _read_object(raw))]
     said = [_stated_positions(part) for part in plain_parts(prose)]
     if any(said) and not said[-1]:
         raise UnparsableReply("the reply takes its preference back")
@@ -181,33 +182,36 @@ def read_pick(content: Any) -> Pick:
     if not picks and beside:
         return Pick(place=beside.pop(), reason=prose)
     if not picks:
-        raise NoValue("no preference in the reply")
+        fields = f"among the fields {', '.join(map(repr, objects[-1])) or '(none)'}" if objects else "in the reply"
+        raise NoValue(f"no preference {fields}")
     return picks[-1]
 
 
 def _spell_choice(found: re.Match[str]) -> str:
-    """`[[A]]`, `[[B>>A]]` and `\\boxed{2}` as sentences. `[[C]]` and `[[A=B]]` are ties."""
-    said = "".join(each for each in found.groups() if each).strip()
-    ordered = re.fullmatch(r"([AB12])(>>?|<<?|=)([AB12])", said, re.IGNORECASE)
-    if ordered and ordered[2] != "=":
+    """`[[A]]` and `[[B>>A]]` as sentences. `[[C]]` and `[[A=B]]` are ties. What is boxed may be an answer to the
+    request."""
+    said = found[2] or ""
+    ordered = re.fullmatch(r"([AB12])(>>?|<<?)([AB12])", said, re.IGNORECASE)
+    if ordered:
         said = ordered[1] if ">" in ordered[2] else ordered[3]
-    return f". I choose {'tie' if (ordered and ordered[2] == '=') or said in ('C', 'c') else said}. "
+    return f". I choose {'tie' if '=' in said or said in ('C', 'c') else said}. " if said else found[0]
 
 
 def _stated_positions(prose: str) -> set[PickedPosition]:
-    """What the sentences say, and what stands alone on the last line; a letter, on any (`A` may head what is said of
-    A)."""
+    """What the sentences say, and what stands alone on the last line; a letter, on the first, too, where no other has a
+    line of its own (`A` may head what is said of A)."""
     lines = prose.splitlines() or [""]
-    alone = [line for line in lines if len(line.strip()) < 4 or line is lines[-1]]
-    bare = {_parse_position(line) for line in alone if not line.rstrip().endswith(":")}
+    alone = [line for line in lines if line.strip(" .()").lower() in ("a", "b")]
+    alone = alone if lines[0] in alone else []
+    bare = {_parse_position(line) for line in (*alone, lines[-1]) if not line.rstrip().endswith(":")}
     return {_POSITIONS[each] for each in stated_picks(prose)} | {each for each in bare if each}
 
 
-def _read_object(raw: Mapping[str, Any]) -> Pick:
+def _read_object(raw: Mapping[str, Any]) -> Pick | None:
     fields = normalize_fields(raw)
     places = {key: _position_in(fields[key]) for key in KEYS if fields.get(key) is not None}
     if not places:
-        raise NoValue(f"no preference among the fields {', '.join(map(repr, fields)) or '(none)'}")
+        return None
     if None in places.values():
         key = next(key for key, place in places.items() if place is None)
         raise UnparsableReply(f"`{key}` is {fields[key]!r}; expected first, second or tie", OFF_SCALE)

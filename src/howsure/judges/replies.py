@@ -193,7 +193,8 @@ def _finite(number: float) -> float:
 
 
 _VALUES = (*NUMBERS, *VERDICTS)
-_FENCE = re.compile(r"```\w*")
+# Code says `score = 4` and `pass`, too.
+_FENCE = re.compile(r"(?is)```(?!json|text|plain|markdown|md\b|ya?ml|xml)\w(?:(?!```).)*+(?:```)?|```\w*")
 # Under these keys a text is a wrong value; under the others (`"result": "The agent …"`) it is a remark.
 _NOTHING_BUT_VALUES = ("score", "rating")
 

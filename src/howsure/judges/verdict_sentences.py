@@ -18,7 +18,7 @@ class StatedNumber(Struct, frozen=True):
     out_of: float | None = None
 
 
-SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”)\]]*\s+|\n+")
+SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”)\]]*\s+|\n+|(?<=[。！？])")
 # A sentence with one of these is about another case than this one, or what somebody else says.
 ELSEWHERE = re.compile(
     r"(?i)\b(?:if|unless|were|could|might|may|maybe|perhaps|possibly|tempted|consider(?:ed|ing)?\s+(?:a|an|giving|rating)|instead|between|"
@@ -33,7 +33,9 @@ HEDGE = r"par[ct]ial\w*|teilweise|partly|mostly|somewhat|in\s+part|kind\s+of|(?:
 # These deny a verdict in their own clause.
 DENIED = re.compile(r"(?i)\b(?:not|never|no|neither|nor|hardly|rather\s+than|cannot)\b|n['’]t\b")
 CLAUSE = re.compile(r"(?i)[,;:]|\b(?:so|and|but|because|which)\b")
-QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|“[^“”\n]{0,400}”|(?<!\w)['‘][^'‘’\n]{0,400}['’](?!\w)")
+QUOTED = re.compile(
+    r"\"[^\"\n]{0,400}?([.!?]?)\"|“[^“”\n]{0,400}?([.!?]?)”|(?<!\w)['‘][^'‘’\n]{0,400}?([.!?]?)['’](?!\w)"
+)
 NUMBER = (
     r"(?P<number>(?<![\w.,-])(?>-?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)))"
     r"(?:\s*(?:stars?\s+)?(?:/|(?:out\s+)?of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?))|\s?(?P<percent>%))?+"
@@ -94,7 +96,7 @@ LONE = re.compile(rf"(?i)\W*(?:{LEAD}\b,?\s*)?{NUMBER}[^\w?]*")
 ONLY = (
     re.compile(rf"(?i){NUMBER}\s*(?:[-–—:,;(]\s*|(?=because\b|since\b))(?=[A-Za-z])[^0-9\n]*"),
     re.compile(
-        rf"(?i)\W*(?!(?:confidence|errors?|issues?|count|year|page|step|turn)\b)(?:[^\W\d_]+\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*"
+        rf"(?i)\W*(?!(?:confidence|errors?|issues?|count|year|page|step|turn)\b)(?:[^\W\d_]{{2,}}\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*"
     ),
 )
 
@@ -112,11 +114,11 @@ def as_number(found: re.Match[str]) -> StatedNumber:
 def stated_numbers(prose: str) -> Iterator[StatedNumber]:
     """The numbers that sentences state as the judge's verdict on the whole."""
     yield from (as_number(only) for form in ONLY if (only := form.fullmatch(prose)) and not ELSEWHERE.search(prose))
-    sentences = [CONCEDED.sub("", each) for each in split_sentences(QUOTED.sub(" ", prose))]
+    sentences = [CONCEDED.sub("", each) for each in split_sentences(QUOTED.sub(r"\1\2\3 ", prose))]
     for place, sentence in enumerate(sentences):
         # `… hard to follow. 2.`: a number that closes the reply, unless it answers a question or ends a list.
         before = sentences[place - 1]
-        closes = 0 < place == len(sentences) - 1 and before.count(" ") > 1 and not re.search(r"[0-9?]", before)
+        closes = 0 < place == len(sentences) - 1 and len(prose) > 20 and not re.search(r"[0-9?]", before)
         short = STARS.fullmatch(sentence)
         if short and "?" not in sentence and (short["sure"] or short["stars"] or short["out_of"]):
             yield as_number(short)
@@ -145,14 +147,14 @@ TAGGED = re.compile(
 DECORATION = re.compile(r"[*#]+|```|(?<!\w)_+|_+(?!\w)")
 HEADING = re.compile(r"(?im)^[ \t]*((?:final |overall )?(?:score|rating|grade|verdict))[ \t]*\n\s*(?=\S{1,12}[ \t]*$)")
 SCALE = re.compile(
-    r"(?i)\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[01]\s*(?:-|–|to)\s*([0-9]+)\)?"
-    r"(?:[-\s]+(?:point\s+)?scale)?|[(\[][01]\s*(?:-|–|to)\s*([0-9]+)[)\]]|\b([0-9]+)-point\s+scale"
+    r"(?i)\b(?:on|of|from|using)\s+(?:a|the)\s+(?:scale\s+)?(?:of\s+|from\s+)?\(?[01]\s*(?:-|–|to)\s*([1-9][0-9]*)\)?"
+    r"(?:[-\s]+(?:point\s+)?scale)?|[(\[][01]\s*(?:-|–|to)\s*([1-9][0-9]*)[)\]]|\b([0-9]+)-point\s+scale"
     r"|\((?:out\s+of|max\.?)\s*([0-9]+)\)"
 )
 UNSCALED = re.compile(r"(?<![\w.,/-])(?<!of )(?>[0-9]*\.?[0-9]+)(?!\s*(?:/|of\b|out\b|%|[-–—]\s*[0-9])|[.,]?[0-9])")
 TAKEN_BACK = re.compile(
     r"(?im)\b(?:on\s+second\s+thoughts?|scratch\s+that|I\s+take\s+(?:it|that)\s+back|I\s+stand\s+corrected)\b"
-    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]|\bactually,?\s+(?=(?:yes|no|[0-9./]+)\W*$)"
+    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]|(?:^|[.!?…]\s+|\bhmm,?\s+)actually,?\s+(?=(?:yes|no|[0-9./]+)\W*$)"
 )
 
 
@@ -179,12 +181,11 @@ LABELLED = re.compile(
     r"(?i)(?:(?<![\"A-Za-z0-9_-])|(?<=\")(?=\w+\"))(?P<label>overall(?:\s+(?:quality|assessment|evaluation|impression|performance))?|score|rating|grade|verdict"
     r"|bewertung|punktzahl|puntuación|calificación|punteggio|pontuação|nota|оценка|评分|得分|分数|評価|スコア)(?:\s+final)?"
     rf"[\"']?\s*+(?:\((?![^()]{{0,40}}\bby\b)[^()\n]{{0,40}}\)\s*+)?[:：=]\s*[\"'“(]?{NUMBER}"
-    # A number that goes on (`4-5`, `4+`, `4,5`, `4 to 5`, `4 of the 5`, `1 = bad`) is not that number.
+    # A number that goes on (`4-5`, `4+`, `4,5`, `4 to 5`, `3 of 5 facts`, `1 = bad`) is not that number.
     r"(?!-|[.,;!]*[0-9]|[A-Za-z]|[ \t]*(?:[/\\%+=&~½⅓⅔¼¾至到或→>]|[-–—,]?[ \t]*[0-9]|->|or\b|of\b"
     r"|\([^()\n]{0,20}\bto\s+[0-9]|(?:to|and|plus|minus|bis|oder|ou|o|a|e|и|или|до)\s+[0-9]"
     r"|\([^()\n]{0,30}\)[ \t]*(?:to|[-–—])[ \t]*[0-9]"
     r"|(?:would|means?|requires?|needs?|is|are|was)\b|(?:for|before|at\s+first)\b[^.\n]{0,60}[0-9]))"
-    # `3 out of 5 facts are right`
     r"(?(out_of)(?![ \t]+(?!(?:stars?|points?|because|since|as|for|due|based|given|overall|on|in|with|and|but)\b)"
     r"(?-i:[a-z])))"
 )
@@ -234,7 +235,7 @@ DENYING = re.compile(r"(?i)\b(?:not|un\w+|fails?|no)\b|n['’]t\b")
 
 def stated_rulings(prose: str) -> Iterator[bool]:
     """What sentences say of a yes or no: `The criterion is not met.` What follows a colon is somebody else's."""
-    sentences = split_sentences(QUOTED.sub(" ", prose))
+    sentences = split_sentences(QUOTED.sub(r"\1\2\3 ", prose))
     for before, sentence in zip(["", *sentences], sentences, strict=False):
         if not before.endswith(":") and (found := RULED.fullmatch(sentence)):
             yield not DENYING.search(found["ruling"])
@@ -248,7 +249,7 @@ OTHER = (
 )
 TWIST = re.compile(r"(?i)\b(?:while|whereas)\b.*\b(?:better|best|superior|prefer\w*|wins?)\b")
 VERDICT = (
-    r"(?:final\s+)?(?:choice|verdict|decision|judge?ment|conclusion|pick|preference|winner|result|answer|"
+    r"(?:final\s+)?(?:choice|verdict|decision|judge?ment|conclusion|pick|preference|winner|"
     rf"(?:preferred|chosen|better)(?:\s+{ANSWER})?)"
 )
 OPENING = (

@@ -43,7 +43,9 @@ def test_nothing_is_taken_from_inside_json_that_breaks_off(text: str) -> None:
 
 def test_thinking_comes_before_the_reply_and_is_no_part_of_it() -> None:
     assert strip_thinking("<think>\nmaybe 5\n</think>\n4") == "\n4"
+    assert strip_thinking("maybe 5\n</think>\n4") == "\n4"
     assert strip_thinking("I <think> so") == "I <think> so"
+    assert strip_thinking('{"reason": "it wrote </think>"}') == '{"reason": "it wrote </think>"}'
     with pytest.raises(UnparsableReply, match="still thinking"):
         strip_thinking("<think>maybe 5")
 

@@ -68,7 +68,7 @@ def test_every_reply_is_read_as_an_honest_reader_would(asked: str) -> None:
     assert sum(line["asked"] == asked for line in lines) >= 25
 
 
-LONG = 50_000
+LONG = 30_000
 HOSTILE = (
     "Score: ", "Score: 4 ", "score\n", "I would give it a ", "it gets a 4 for ", "the answer is good and ", "wait, ",
     "Oh wait, no. ", "[[", "[[4]] ", "<score>", "<score> ", "\\boxed{", "$", "“", "'", "\"", "Yes but ", "so so ",
@@ -84,4 +84,4 @@ def test_a_long_reply_is_read_in_a_time_that_grows_with_its_length(piece: str) -
     began = time.process_time()
     for asked in ("1-5", "check", "pair"):
         said(asked, reply)
-    assert time.process_time() - began < 6
+    assert time.process_time() - began < 5

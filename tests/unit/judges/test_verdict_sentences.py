@@ -278,6 +278,8 @@ def test_a_score_that_is_set_apart_is_read(reply: str) -> None:
         ("- Yes, it names the year.\n- No, it does not name the place.", None),
         ("Yes, it names the year. No, it does not name the place.", None),
         ("The agent's final answer: no", None),
+        ("The code lacks a test:\n```python\ndef f():\n    pass\n```", None),
+        ("It is right:\n```python\nresult = False\n```\nVerdict: pass", True),
         ("Yes. Wait, no.", None),
         ("No. Actually, yes.", None),
         ("Correct: Paris", None),
