@@ -89,7 +89,7 @@ LONE = re.compile(rf"\W*{NUMBER}\W*")
 
 
 def split_sentences(prose: str) -> list[str]:
-    return [each.strip() for each in SENTENCE_END.split(prose) if each.strip()]
+    return [each.strip() for each in SENTENCE_END.split(prose) if each.strip() and len(each) < 1_000]
 
 
 def stated_numbers(prose: str) -> Iterator[re.Match[str]]:
