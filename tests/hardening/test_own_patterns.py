@@ -85,6 +85,9 @@ PIECES = (
 WORDS = re.compile(r"(?<!\\)[A-Za-z]{2,}")
 SHORT = {
     "howsure.matching.patterns._TOKEN": "a pattern has at most 1,000 characters",
+    "howsure.judges.verdict_sentences.STATED": "it sees sentences, which have less than 1,000 characters",
+    "howsure.judges.verdict_sentences.PICKED": "it sees sentences",
+    "howsure.judges.verdict_sentences.TWIST": "it sees sentences",
     "howsure.graders.choice_statements._MAY_PRECEDE": "it sees a part of one line, cut to `_LONGEST_LIST`",
 }
 """Patterns that never meet a long text, and why."""

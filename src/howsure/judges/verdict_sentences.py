@@ -102,7 +102,7 @@ ONLY = (
 
 
 def split_sentences(prose: str) -> list[str]:
-    return [each.strip() for each in SENTENCE_END.split(prose) if each.strip()]
+    return [each.strip() for each in SENTENCE_END.split(prose) if each.strip() and len(each) < 1_000]
 
 
 def as_number(found: re.Match[str]) -> StatedNumber:
