@@ -213,7 +213,7 @@ def test_other_versions_and_wrappings_of_results_are_imported(howsure: Howsure, 
 
 
 NO_RESULTS = {
-    "t.csv": (b"n,[gpt] Say hi\nBo,[PASS] hi\n", "this is a table of promptfoo, which has no scores"),
+    "t.csv": (b"n,[gpt] Say hi\nBo,[PASS] hi\n", "this is a table of promptfoo without scores"),
     "s.json": (b'{"_resultsLoaded": false, "id": "e", "config": {}, "results": [], "prompts": []}',
                "the eval was saved without its rows, which are in promptfoo's database"),
     "c.json": (b'{"title": {}}', "not recognised as results of a tool: it is JSON with the fields `title`"),
