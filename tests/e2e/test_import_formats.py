@@ -226,3 +226,11 @@ def test_what_has_no_results_is_told_what_it_is(howsure: Howsure, tmp_path: Path
     (tmp_path / name).write_bytes(content)
     done = howsure("import", name)
     assert (done.code, said in done.err) == (2, True), done
+
+
+def test_tests_of_promptfoo_that_differ_in_their_threshold_are_two_cases(howsure: Howsure, tmp_path: Path) -> None:
+    rows = [{**OLD_ROW, "testCase": {"threshold": share}} for share in (0.5, 0.8)]
+    write_json(tmp_path / "x.json", {"results": {"version": 3, "results": rows, "stats": {}}, "config": {}})
+    howsure("import", "x.json")
+    first, second = (each["test_case_id"] for each in howsure("results", "latest", "--json").json)
+    assert second == f"{first}-2"
