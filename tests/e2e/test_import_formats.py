@@ -234,3 +234,17 @@ def test_tests_of_promptfoo_that_differ_in_their_threshold_are_two_cases(howsure
     howsure("import", "x.json")
     first, second = (each["test_case_id"] for each in howsure("results", "latest", "--json").json)
     assert second == f"{first}-2"
+
+
+def test_of_several_reductions_of_inspect_the_mean_is_held_against_ours(howsure: Howsure, tmp_path: Path) -> None:
+    tries = [{**EARLY, "epoch": epoch, "score": {"value": letter}} for epoch, letter in ((1, "C"), (2, "I"))]
+    scores = [
+        {"name": "match", "reducer": name, "metrics": {"accuracy": {"name": "accuracy", "value": value}}}
+        for name, value in (("mean", 0.5), ("max", 1.0))
+    ]
+    spec = {"task": "t", "model": "m/x", "config": {"epochs": 2, "epochs_reducer": ["mean", "max"]}}
+    head = {"version": 2, "status": "success", "eval": spec, "plan": {}, "results": {"scores": scores}}
+    write_json(tmp_path / "x.json", {**head, "samples": tries})
+    notes = howsure("import", "x.json", "--json").json["notes"]
+    assert "inspect says match accuracy (mean) 0.5, and so do its samples here." in notes
+    assert "inspect says match accuracy (max) 1." in notes
