@@ -3,6 +3,7 @@ format says of a case."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -248,3 +249,16 @@ def test_of_several_reductions_of_inspect_the_mean_is_held_against_ours(howsure:
     notes = howsure("import", "x.json", "--json").json["notes"]
     assert "inspect says match accuracy (mean) 0.5, and so do its samples here." in notes
     assert "inspect says match accuracy (max) 1." in notes
+
+
+def test_several_hosted_runs_in_one_file_are_candidates(howsure: Howsure, tmp_path: Path) -> None:
+    said = {"trajectory": [{"role": "user", "content": "Which?"}], "outputs": [{"role": "assistant", "content": "A"}]}
+    sample = {**said, "sampled_model_name": "gpt", "token_usage": {"prompt_tokens": 8, "completion_tokens": 2}}
+    row = {"data_source_idx": 0, "item": {"text": "Which?", "correct_label": "A"}, "sample": sample}
+    lines = [{**row, "run_id": run, "grades": {"m": 1}, "passes": {"m": run == "r1"}} for run in ("r1", "r2")]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    howsure("import", "x.jsonl")
+    first, second = howsure("results", "latest", "--json").json
+    assert [(each["candidate"], each["verdict"]) for each in (first, second)] == [("r1", "passed"), ("r2", "failed")]
+    assert [each["content"] for each in first["output"]["messages"]] == ["Which?", "A"]
+    assert first["output"]["usage"]["prompt_tokens"] == 8
