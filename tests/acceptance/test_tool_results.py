@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from howsure.kit.plugins import builtin_kit
 from howsure.main import program
+from howsure.services.validate import validate_files
 
 pytestmark = pytest.mark.shared
+KIT = builtin_kit([])
 HELM = ("scenario_state", "per_instance_stats", "stats", "run_spec", "scenario")
 STAMP = "2026-01-21T03-44-18.458309"
 EXPECTED = {
@@ -112,3 +115,5 @@ def test_traces_and_sessions_are_named_for_what_they_are(tools: Path) -> None:
     for name, sentence in known.items():
         done = CliRunner().invoke(program, ["import", str(tools / name)])
         assert (done.exit_code, sentence in done.stderr) == (2, True), done.output
+        (problem,) = validate_files([str(tools / name)], KIT)[0].problems
+        assert sentence.removeprefix("this is ").partition(",")[0] in problem.message

@@ -3,6 +3,7 @@ format says of a case."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -213,7 +214,7 @@ def test_other_versions_and_wrappings_of_results_are_imported(howsure: Howsure, 
 
 
 NO_RESULTS = {
-    "t.csv": (b"n,[gpt] Say hi\nBo,[PASS] hi\n", "this is a table of promptfoo, which has no scores"),
+    "t.csv": (b"n,[gpt] Say hi\nBo,[PASS] hi\n", "this is a table of promptfoo without scores"),
     "s.json": (b'{"_resultsLoaded": false, "id": "e", "config": {}, "results": [], "prompts": []}',
                "the eval was saved without its rows, which are in promptfoo's database"),
     "c.json": (b'{"title": {}}', "not recognised as results of a tool: it is JSON with the fields `title`"),
@@ -226,3 +227,38 @@ def test_what_has_no_results_is_told_what_it_is(howsure: Howsure, tmp_path: Path
     (tmp_path / name).write_bytes(content)
     done = howsure("import", name)
     assert (done.code, said in done.err) == (2, True), done
+
+
+def test_tests_of_promptfoo_that_differ_in_their_threshold_are_two_cases(howsure: Howsure, tmp_path: Path) -> None:
+    rows = [{**OLD_ROW, "testCase": {"threshold": share}} for share in (0.5, 0.8)]
+    write_json(tmp_path / "x.json", {"results": {"version": 3, "results": rows, "stats": {}}, "config": {}})
+    howsure("import", "x.json")
+    first, second = (each["test_case_id"] for each in howsure("results", "latest", "--json").json)
+    assert second == f"{first}-2"
+
+
+def test_of_several_reductions_of_inspect_the_mean_is_held_against_ours(howsure: Howsure, tmp_path: Path) -> None:
+    tries = [{**EARLY, "epoch": epoch, "score": {"value": letter}} for epoch, letter in ((1, "C"), (2, "I"))]
+    scores = [
+        {"name": "match", "reducer": name, "metrics": {"accuracy": {"name": "accuracy", "value": value}}}
+        for name, value in (("mean", 0.5), ("max", 1.0))
+    ]
+    spec = {"task": "t", "model": "m/x", "config": {"epochs": 2, "epochs_reducer": ["mean", "max"]}}
+    head = {"version": 2, "status": "success", "eval": spec, "plan": {}, "results": {"scores": scores}}
+    write_json(tmp_path / "x.json", {**head, "samples": tries})
+    notes = howsure("import", "x.json", "--json").json["notes"]
+    assert "inspect says match accuracy (mean) 0.5, and so do its samples here." in notes
+    assert "inspect says match accuracy (max) 1." in notes
+
+
+def test_several_hosted_runs_in_one_file_are_candidates(howsure: Howsure, tmp_path: Path) -> None:
+    said = {"trajectory": [{"role": "user", "content": "Which?"}], "outputs": [{"role": "assistant", "content": "A"}]}
+    sample = {**said, "sampled_model_name": "gpt", "token_usage": {"prompt_tokens": 8, "completion_tokens": 2}}
+    row = {"data_source_idx": 0, "item": {"text": "Which?", "correct_label": "A"}, "sample": sample}
+    lines = [{**row, "run_id": run, "grades": {"m": 1}, "passes": {"m": run == "r1"}} for run in ("r1", "r2")]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    howsure("import", "x.jsonl")
+    first, second = howsure("results", "latest", "--json").json
+    assert [(each["candidate"], each["verdict"]) for each in (first, second)] == [("r1", "passed"), ("r2", "failed")]
+    assert [each["content"] for each in first["output"]["messages"]] == ["Which?", "A"]
+    assert first["output"]["usage"]["prompt_tokens"] == 8

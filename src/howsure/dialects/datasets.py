@@ -24,6 +24,7 @@ from howsure.dialects.plain_columns import TableDialect, no_input
 from howsure.dialects.problems import LISTING, Spot, shown
 from howsure.dialects.strict_json import BOM, head_keys
 from howsure.dialects.tables import head_names
+from howsure.dialects.trace_files import describe_trace
 from howsure.errors import MAX_PROBLEMS, Conflict, DatasetInvalid, InputError, Level, NotFound, Problem
 from howsure.model.case import Case, World
 
@@ -149,6 +150,9 @@ def looks_like(path: Path, head: bytes) -> str:
     for start, what in _CONTAINERS.items():
         if head.startswith(start):
             return what
+    found, hint = describe_trace(head)
+    if found:
+        return f"it is {found}; {hint}"
     if names := [name for name in head_names(path, head) if name.strip()]:
         problem = no_input(names, Spot(""))
         return f"{problem.message}; {problem.hint}"

@@ -31,7 +31,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     ),
     RESPONSE: ("response", "output", "completion", "prediction", "responsetext"),
     "choices": ("choices", "options"),
-    "criteria": ("criteria", "successcriteria", "expectedfacts"),
+    "criteria": ("criteria", "successcriteria", "expectedfacts", "expectations"),
     "rubric": ("rubric", "guidelines"),
     "context": ("context",),
     "retrieved_contexts": ("retrievedcontexts", "retrievedcontext", "retrievalcontext", "contexts"),

@@ -11,6 +11,7 @@ from importlib import import_module
 from io import BufferedReader
 from math import isfinite
 from pathlib import Path
+from shlex import quote
 from typing import Any, BinaryIO
 
 import msgspec
@@ -150,7 +151,7 @@ def _list_records(path: Path, watch: Watch | None) -> Iterator[Record]:
     yield from ((problem.line, problem) for problem in document.problems)
     if document.problems:
         return
-    value, key = document.value, ""
+    value, key, lists = document.value, "", list[str]()
     if isinstance(value, dict):
         if columns := _columns_of(value):
             names, rows = columns
@@ -162,8 +163,13 @@ def _list_records(path: Path, watch: Watch | None) -> Iterator[Record]:
             message = f"beside `{key}`, not used: {', '.join(left)}"
             yield 1, document.spot.warning("unknown-field", message, found=str(len(left)))
     if not key and not isinstance(value, list):
-        found = with_article(kind_of(value))
-        message, hint = f"must be a list of objects, not {found}", "or one object on each line of a .jsonl file"
+        found, hint = with_article(kind_of(value)), "or one object on each line of a .jsonl file"
+        message = f"must be a list of objects, not {found}"
+        if isinstance(value, dict) and len(lists) > 1:
+            message, hint = (
+                f"it has several lists of objects: {', '.join(lists)}",
+                f"jq .{lists[0]} {quote(str(path))} > rows.json",
+            )
         yield 1, document.spot.problem("wrong-kind", message, expected="list", found=shown(value), hint=hint)
         return
     for spot, element in document.elements(key):
@@ -179,7 +185,8 @@ def _columns_of(value: dict[str, Any]) -> tuple[list[str], list[Sequence[Any]]] 
     objects with the same keys, or `columns` and `data`."""
     names, rows = value.get("columns"), value.get("data")
     if isinstance(names, list) and isinstance(rows, list):
-        whole = all(isinstance(row, list) and len(row) == len(names) for row in rows)
+        whole = len(set(map(str, names))) == len(names)
+        whole = whole and all(isinstance(row, list) and len(row) == len(names) for row in rows)
         return ([str(name) for name in names], rows) if whole and rows else None
     columns = [*value.values()]
     if len(columns) > 1 and all(
@@ -188,7 +195,8 @@ def _columns_of(value: dict[str, Any]) -> tuple[list[str], list[Sequence[Any]]] 
         keyed = [[*each.values()] for each in columns]
         numbered = all(str(key).isdecimal() for key in columns[0])
         return ([*value], list(zip(*keyed, strict=True))) if numbered else None
-    if len(columns) > 1 and all(isinstance(each, list) and each and len(each) == len(columns[0]) for each in columns):
+    listed = all(isinstance(each, list) and each and not any(map(_is_object, each)) for each in columns)
+    if len(columns) > 1 and listed and len({len(each) for each in columns}) == 1:
         return [*value], list(zip(*columns, strict=True))
     return None
 

@@ -25,6 +25,7 @@ from howsure.dialects.lines import open_file
 from howsure.dialects.problems import SchemaChecker, Spot, shown, unknown_fields
 from howsure.dialects.reference_data import LOOSE, TEXT, TEXTS, read_reference, reference_document, reference_faults
 from howsure.dialects.strict_json import BOM, Json, head_keys
+from howsure.dialects.trace_files import is_codex
 from howsure.dialects.writers import (
     Reason,
     SharedMetadata,
@@ -378,7 +379,7 @@ class TestSetDialect(WatchedDialect):
 
     def detect(self, path: Path, head: bytes) -> bool:
         keys = head_keys(head)
-        return "items" in keys or "test_set_id" in keys
+        return ("items" in keys and not is_codex(head)) or "test_set_id" in keys
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         document = load_object(path, watch)

@@ -23,7 +23,7 @@ from howsure.dialects.datasets import conversion_options, digest, looks_like
 from howsure.dialects.tool_results.base import CompanionReader, ResultsReader, SampleResult, UnreadableRecord
 from howsure.dialects.tool_results.samples import checked_records
 from howsure.dialects.tool_results.streams import read_head
-from howsure.dialects.tool_results.trace_files import describe_trace
+from howsure.dialects.trace_files import describe_trace
 from howsure.errors import NUL, Conflict, DatasetInvalid, InputError, NotFound, Problem, printable
 from howsure.kit import Kit
 from howsure.model.case import Case, SingleTurn
@@ -107,8 +107,9 @@ def _what_it_is(path: Path, kit: Kit) -> str:
         return "there is nothing in this file"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "this looks like UTF-16: save it as UTF-8"
-    if trace := describe_trace(head):
-        return trace
+    what, hint = describe_trace(head)
+    if what:
+        return f"this is {what}, which holds no results; {hint}"
     if found := next((dialect.name for dialect in kit.dialects if dialect.detect(path, head)), ""):
         return f"this is a dataset ({found}), not results: `howsure run {word}` runs it"
     if importer := next((each for each in kit.importers if each.detect(path, head)), None):

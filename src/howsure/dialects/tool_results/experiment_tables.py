@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from howsure.dialects.importers.records import finite_number
 from howsure.dialects.strict_json import Json, head_keys
 from howsure.dialects.tool_results.base import ResultsRecord
 from howsure.dialects.tool_results.samples import (
@@ -240,21 +241,14 @@ def _evaluator(key: str) -> bool:
 
 def _azure_grade(key: str, outcome: str, scores: Json) -> Grade:
     """A score with the verdict that its evaluator gave it; without a number, the verdict alone."""
-    reason, mark = str(scores.get(f"{key}_reason") or ""), _number(scores.get(f"{key}_threshold"))
-    value = _number(scores.get(key, scores.get(f"{key}_score")))
+    reason, mark = str(scores.get(f"{key}_reason") or ""), finite_number(scores.get(f"{key}_threshold"))
+    value = finite_number(scores.get(key, scores.get(f"{key}_score")))
     if value is None or outcome.lower() not in ("pass", "fail"):
         return read_score(key, outcome, giver=AzureReader.name, reason=reason)
     grade = number_score(
         key, value, giver=AzureReader.name, pass_mark=mark if mark is not None else value, reason=reason
     )
     return replace(grade, stated_pass=outcome.lower() == "pass") if isinstance(grade, Score) else grade
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return None if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
-        return None
 
 
 class PydanticReportReader:

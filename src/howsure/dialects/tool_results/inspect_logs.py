@@ -98,14 +98,15 @@ def _aggregates(results: Json, config: Json) -> Iterator[ToolAggregate]:
     """Every metric of every scorer. Only the mean over epochs is one that we compute too."""
     reducers = config.get("epochs_reducer") or ["mean"]
     for scored in _scored({"results": results}):
-        usual = scored.get("reducer") in (None, "mean") and reducers == ["mean"]
+        reducer = scored.get("reducer")
+        usual = reducer == "mean" or (reducer is None and reducers == ["mean"])
         scorer, name = scored.get("scorer") or scored["name"], scored["name"]
         score = name if name == scorer else f"{scorer}.{name}"
         for metric in (scored.get("metrics") or {}).values():
             usual = usual and not (metric.get("params") or {}).get("cluster")
             kind = STATISTICS.get(metric["name"].rpartition("/")[2]) if usual else None
             if isinstance(metric.get("value"), int | float):
-                label = f"{score} {metric['name']}"
+                label = f"{score} {metric['name']}" + (f" ({reducer})" if reducer and reducers != ["mean"] else "")
                 yield ToolAggregate(name=label, value=float(metric["value"]), statistic=kind, score=score)
 
 

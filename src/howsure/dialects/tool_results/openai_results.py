@@ -4,6 +4,7 @@ match decides, and so does a model's grade of 0 or 1."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,17 +14,30 @@ from howsure.dialects.strict_json import Json, head_keys
 from howsure.dialects.tool_results import samples
 from howsure.dialects.tool_results.base import ResultsRecord
 from howsure.dialects.tool_results.samples import SampleRecord, number_score, read_records, unscored
-from howsure.dialects.tool_results.streams import container_fault, json_lines, read_rows
+from howsure.dialects.tool_results.streams import container_fault, json_lines, read_head, read_rows
 from howsure.model.score import UNIT, Grade
 from howsure.model.tool_runs import Statistic, ToolAggregate, ToolRun, one_model
 
 HOSTED, LOCAL = "openai", "oaieval"
-EXPECTED = ("expected_answer", "expected", "ideal", "reference", "ground_truth", "correct_answer", "target", "answer")
+EXPECTED = (
+    "expected_answer",
+    "expected",
+    "ideal",
+    "reference",
+    "ground_truth",
+    "correct_answer",
+    "correct_label",
+    "target",
+    "answer",
+    "label",
+)
+_RUN_ID = re.compile(rb'"run_id"\s*:\s*"([^"]*)"')
 REPRODUCED = ("accuracy", "score")
 
 
 class OpenAIItemReader:
-    """Items of a hosted run: lines of an export, or the API's list of `eval.run.output_item`."""
+    """Items of a hosted run: lines of an export, or the API's list of `eval.run.output_item`. Of several runs in one
+    file, each is a candidate."""
 
     name = HOSTED
 
@@ -33,17 +47,34 @@ class OpenAIItemReader:
         return line or (b'"eval.run.output_item"' in head and "data" in keys)
 
     def read(self, path: Path) -> Iterator[ResultsRecord]:
-        runs: dict[str, None] = {}
-        models: dict[str, None] = {}
+        runs = _run_ids(path)
+        models: dict[str, dict[str, None]] = {}
 
         def build(row: Json) -> SampleRecord:
-            runs.setdefault(str(row.get("run_id") or ""))
-            models.setdefault(str((row.get("sample") or {}).get("model") or ""))
-            return _item(row)
+            record, sample = _item(row), row.get("sample") or {}
+            run_id = str(row.get("run_id") or "")
+            record.candidate = run_id if len(runs) > 1 else ""
+            runs.setdefault(run_id)
+            named = str(sample.get("model") or sample.get("sampled_model_name") or "")
+            models.setdefault(record.candidate, {}).setdefault(named)
+            return record
 
         yield from read_records(read_rows(path, "data"), build)
-        names, asked = (", ".join(filter(None, each)) for each in (runs, models))
-        yield ToolRun(tool=HOSTED, name=names, models=one_model(asked))
+        asked = {candidate: ", ".join(filter(None, each)) for candidate, each in models.items()}
+        yield ToolRun(
+            tool=HOSTED,
+            name=", ".join(filter(None, runs)),
+            models={candidate: name for candidate, name in asked.items() if name},
+        )
+
+
+def _run_ids(path: Path) -> dict[str, None]:
+    """The runs in a file of lines; a page of the API is of one run."""
+    if "data" in head_keys(read_head(path)):
+        return {}
+    with path.open("rb") as lines:
+        found = (_RUN_ID.search(line) for line in lines)
+        return dict.fromkeys(match[1].decode("utf-8", "replace") for match in found if match)
 
 
 def _item(row: Json) -> SampleRecord:
@@ -54,13 +85,14 @@ def _item(row: Json) -> SampleRecord:
     verdicts = row.get("passes") or {each["name"]: each.get("passed") for each in listed}
     failed = [name for name, passed in verdicts.items() if passed is False]
     error = samples.error_text(sample.get("error") or row.get("error"))
-    used, said = sample.get("usage") or {}, sample.get("output") or sample.get("outputs") or item.get("output")
+    used, own = sample.get("usage") or sample.get("token_usage") or {}, sample.get("output") or sample.get("outputs")
+    said = own or item.get("output")
     return SampleRecord(
         id=row.get("data_source_idx", row.get("datasource_item_id")),
         asked=item,
         expected=samples.find_field({name: item.get(name) for name in EXPECTED}, EXPECTED),
         said=said or "",
-        messages=samples.read_messages([*(sample.get("input") or ()), *(sample.get("output") or ())]),
+        messages=samples.read_messages([*(sample.get("input") or sample.get("trajectory") or ()), *(own or ())]),
         grades=_item_grades(scores, verdicts, row.get("grader_samples") or {}),
         passed=not failed if verdicts else None,
         reason=f"fails by {', '.join(failed)}" if failed else "",

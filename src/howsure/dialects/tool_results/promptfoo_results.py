@@ -200,7 +200,7 @@ class PromptfooTests:
             broke = bool(error and not grading and said is None)
         latency, cost = (row.get(name) if isinstance(row.get(name), int | float) else None for name in _MEASURES)
         return SampleRecord(
-            id=self._id(values, [asserts, test.get("description")]),
+            id=self._id(values, [asserts, test.get("description"), test.get("threshold")]),
             name=str(test.get("description") or ""),
             asked=SingleTurn(message=_variables_text(values)),
             expected=_expectations(asserts),

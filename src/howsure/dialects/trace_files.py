@@ -5,20 +5,18 @@ from __future__ import annotations
 
 import re
 
-from howsure.dialects.tool_results.streams import first_keys
+from howsure.dialects.strict_json import head_keys
 
 OTLP_JSON = "export it as OTLP JSON (`resourceSpans`), which `howsure convert` reads"
 LOGS = "export the traces beside it as OTLP JSON (`resourceSpans`), which `howsure convert` reads"
 SESSIONS = "sessions of coding agents are not read yet"
 
 
-def describe_trace(head: bytes) -> str:
-    """What a file of traces is, in a sentence; empty where it is none of those known."""
-    keys = first_keys(head)
-    if re.search(rb'(?m),"?\[(PASS|FAIL|ERROR)\]', head):
-        return "this is a table of promptfoo, which has no scores: `promptfoo eval -o output.json` writes them"
+def describe_trace(head: bytes) -> tuple[str, str]:
+    """What a file of traces is, and what to do with it; empty where it is none of those known."""
+    keys = set(head_keys(head.lstrip().removeprefix(b"[").lstrip()))
     spans = b'"span_id"' in head and b'"trace_id"' in head and "sample_id" not in keys
-    codex = ("events" in keys and b'"item.completed"' in head) or ("items" in keys and b'"function_call"' in head)
+    codex = ("events" in keys and b'"item.completed"' in head) or ("items" in keys and is_codex(head))
     kinds = (
         ("data" in keys and b'"spanID"' in head, "a trace in Jaeger's JSON", OTLP_JSON),
         ("resourceLogs" in keys, "a log in OTLP JSON", LOGS),
@@ -30,5 +28,15 @@ def describe_trace(head: bytes) -> str:
         ),
         ({"type", "message"} <= keys and b'"role"' in head, "a session of Claude Code", SESSIONS),
         (codex, "a session of Codex", SESSIONS),
+        (
+            re.search(rb'(?m),"?\[(PASS|FAIL|ERROR)\]', head),
+            "a table of promptfoo without scores",
+            "`promptfoo eval -o output.json` writes them",
+        ),
     )
-    return next((f"this is {what}, which holds no results; {hint}" for shows, what, hint in kinds if shows), "")
+    return next(((what, hint) for shows, what, hint in kinds if shows), ("", ""))
+
+
+def is_codex(head: bytes) -> bool:
+    """Whether `items` are those of a session of Codex, and not of a test set."""
+    return b'"call_id"' in head and b'"item_id"' not in head
