@@ -117,8 +117,9 @@ class World:
         return str(self.ask.made(f"/runs/{self.one('/runs')}/labels", LABEL)["label_id"])
 
     def _bot(self) -> str:
-        assert self.ask("PUT", f"/bots/{AGENT}/context", a_bot()).status == 200
-        return AGENT
+        key = f"bot-{next(_numbers)}" if "/bots" in self._known else AGENT
+        assert self.ask("PUT", f"/bots/{key}/context", a_bot()).status == 200
+        return key
 
     def _case(self) -> str:
         key = self.new("/datasets")
@@ -180,6 +181,7 @@ class World:
             "POST /evaluate-transcript": [FINISHED],
             "POST /runs/{run_id}/labels": [LABEL],
             "PUT /bots/{id}/context": [a_bot()],
+            "PATCH /bots/{id}/context": [{"system_prompt": "Be brief."}],
             "PATCH /runs/{run_id}": [{"name": "nightly", "tags": ["a", "b"]}],
             "POST /erasures": [{"user_id": "nobody"}],
             "POST /datasets/{id}/test-cases": [{"case": a_case()}],

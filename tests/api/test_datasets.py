@@ -218,7 +218,7 @@ def test_a_bot_that_nobody_described_is_fetched(fetching: Service, elsewhere: An
 
 
 @pytest.mark.parametrize(
-    ("name", "status"), [("text", 422), ("odd", 422), ("list", 422), ("broken", 422), ("moved", 422), ("x", 404)]
+    ("name", "status"), [("text", 422), ("odd", 422), ("list", 422), ("broken", 503), ("moved", 422), ("x", 404)]
 )
 def test_what_the_bot_service_gets_wrong_is_told(fetching: Service, name: str, status: int) -> None:
     reply = fetching.nobody()("GET", f"/bots/{name}/context")
@@ -232,3 +232,12 @@ def test_a_bot_of_another_organisation_is_not_fetched(fetching: Service) -> None
     assert fetching.asker(organization_id="other")("GET", "/bots/good/context").status == 404
     limited = fetching.asker(organization_id="org", agent_ids=["else"])
     assert limited("GET", "/bots/good/context").status == 404
+
+
+def test_a_plain_table_may_be_called_one_and_an_unknown_dialect_is_named(ask: Asker) -> None:
+    table = "question,expected\nCapital of France?,Paris\n"
+    made = ask.made("/datasets", {"name": "t.csv", "content": table, "dialect": "plain"})
+    assert (made["dialect"], made["cases"]) == ("plain", 1)
+    (problem,) = ask("POST", "/datasets", {"name": "t.csv", "content": table, "dialect": "plane"}).body["problems"]
+    assert (problem["field"], problem["code"]) == ("dialect", "unknown-name")
+    assert "plain" in problem["message"]

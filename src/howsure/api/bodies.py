@@ -191,7 +191,7 @@ class QuestionSetGiven(OpenBody):
 
 Content = Annotated[str, StringConstraints(min_length=1, pattern=NOT_BLANK)]
 DialectName = Annotated[
-    Literal["explain", "golden", "simulation", "test-set", "legal"], Field(description="Found out where it is not said")
+    Name, Field(description="Found out where it is not said", examples=["legal", "plain", "golden"])
 ]
 
 

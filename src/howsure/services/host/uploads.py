@@ -27,6 +27,7 @@ from howsure.model.run import Run
 from howsure.reports.evaluations import dataset_id_of
 from howsure.services.host.document_files import document_path, read_reference
 from howsure.services.host.documents import check_agent_access, file_content
+from howsure.services.host.request_checks import RequestFaults
 from howsure.services.host.upload_checks import LARGE_UPLOAD, LISTS, check_file, ending_of, turn_of
 from howsure.services.workspace import Host
 from howsure.store.documents import DocumentDraft
@@ -62,12 +63,16 @@ async def spool_upload(pieces: AsyncIterator[bytes], path: Path) -> bytes:
 
 async def check_upload(host: Host, upload: Upload, scope: AccessScope = EVERYWHERE) -> DocumentDraft:
     """The checked upload, ready to store; DatasetInvalid with every problem. `file` is renamed by it."""
-    dialects = host.work.kit.dialects
-    readers = [dialects[upload.dialect]] if upload.dialect else list(dialects)
+    dialects, faults = host.work.kit.dialects, RequestFaults()
+    with faults.of("dialect"):
+        readers = [dialects[upload.dialect]] if upload.dialect else list(dialects)
+    faults.refuse()
     # Files of these dialects name others, and beside an upload lie the files of other people.
     readers = [each for each in readers if not isinstance(each, ToolDialect)]
     if not readers:
-        raise InputError(f"a {upload.dialect} file is not taken here: make a dataset of it with `howsure convert`")
+        raise InputError(
+            f"dialect: a {upload.dialect} file is not taken here: make a dataset of it with `howsure convert`"
+        )
     with TemporaryDirectory() as folder:
         path = upload.file or Path(folder) / "upload"
         if upload.file is None:

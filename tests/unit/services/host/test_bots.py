@@ -12,7 +12,7 @@ from aiohttp import web
 
 from hosts import a_dataset, hosted, question, requested
 from howsure.config import ServiceSettings
-from howsure.errors import NotFound, PlanRefused
+from howsure.errors import NotFound, PlanRefused, Unreachable
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.document import DocumentKind
 from howsure.services.host.bots import MAX_BYTES, bot_context, fetch_bot
@@ -75,7 +75,7 @@ async def test_the_key_of_the_bot_service_is_named_and_not_kept(monkeypatch: pyt
     ("status", "body", "error", "told"),
     [
         (404, {}, NotFound, "there is no agent b1"),
-        (500, {}, PlanRefused, "answered 500"),
+        (500, {}, Unreachable, "answered 500"),
         (302, {}, PlanRefused, "answered 302"),
         (200, b"<html>", PlanRefused, "is not a description"),
         (200, b"\xff\xfe", PlanRefused, "is not a description"),
@@ -96,7 +96,7 @@ async def test_whatever_the_bot_service_answers_is_told(
 
 
 async def test_a_bot_service_that_is_away_is_not_a_missing_agent() -> None:
-    with pytest.raises(PlanRefused, match="cannot be reached for agent b1: try again later"):
+    with pytest.raises(Unreachable, match="cannot be reached for agent b1"):
         await fetch_bot(ServiceSettings(bot_service="http://127.0.0.1:9/{id}"), "b1")
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hosts import hosted, question
-from howsure.errors import Conflict, DatasetInvalid, InputError, PlanRefused, UnknownName
+from howsure.errors import Conflict, DatasetInvalid, InputError, PlanRefused, RequestRefused
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import Document, DocumentKind
 from howsure.services.host.uploads import (
@@ -72,7 +72,7 @@ async def test_every_problem_is_named_and_nothing_is_kept(tmp_path: Path) -> Non
         (Upload(content=b"   \n", name="a.csv"), DatasetInvalid),
         (Upload(content=b"hello", name="a.txt"), InputError),
         (Upload(content=lines(1), name="a.jsonl", dialect="golden"), DatasetInvalid),
-        (Upload(content=lines(1), name="a.jsonl", dialect="nothing"), UnknownName),
+        (Upload(content=lines(1), name="a.jsonl", dialect="nothing"), RequestRefused),
         (Upload(content=lines(1, 1), name="a.jsonl"), DatasetInvalid),
     ],
     ids=["empty", "blank", "no dialect's", "another dialect's", "an unknown dialect", "an id twice"],
