@@ -146,7 +146,7 @@ def test_code_that_the_model_ran_is_a_call() -> None:
 
 
 def test_words_around_code_that_the_model_ran_are_the_answer() -> None:
-    parts = [
+    parts: list[Json] = [
         {"text": "I compute."},
         {"executableCode": {"code": "print(6*7)"}},
         {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "42"}},
