@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -120,14 +121,16 @@ class _SpanBuilder:
 
     def build(self) -> list[Span]:
         for turn in self._turns:
-            events = [event for event in turn.events if author_of(event) and not event.get("partial")]
-            times = [_nanoseconds(event) for event in events]
-            known = [time for time in times if time is not None]
+            runs = _split_runs(turn.events)
+            known = [time for run in runs for event in run if (time := _nanoseconds(event)) is not None]
             began = round(turn.began * SECOND) if turn.began is not None else min(known, default=None)
-            if not events or began is None:
+            if not runs or began is None:
                 continue
             ended = max(began + round(turn.seconds * SECOND), *known, began)
-            self._build_turn(events, [began if time is None else max(time, began) for time in times], (began, ended))
+            times = [[max(_nanoseconds(event) or began, began) for event in run] for run in runs]
+            starts = [began, *(first for first, *_ in times[1:]), ended]
+            for events, at, limits in zip(runs, times, pairwise(starts), strict=True):
+                self._build_turn(events, at, limits)
         return self._spans
 
     def _build_turn(self, events: Sequence[Event], times: Sequence[int], limits: tuple[int, int]) -> None:
@@ -206,6 +209,17 @@ class _SpanBuilder:
         )
         self._spans.append(span)
         return id
+
+
+def _split_runs(events: Sequence[Event]) -> list[list[Event]]:
+    """What agents did until the user spoke or a person answered a tool, which is a run of ADK's own."""
+    runs: list[list[Event]] = [[]]
+    for event in events:
+        if not author_of(event):
+            runs.append([])
+        elif not event.get("partial"):
+            runs[-1].append(event)
+    return [run for run in runs if run]
 
 
 def _branch(event: Event) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from google.adk.agents import Agent
-from google.adk.tools import ToolContext
+from google.adk.tools import AgentTool, LongRunningFunctionTool, ToolContext
 from google.genai import types
 
 from .model import ScriptedLlm  # noqa: TID252
@@ -29,6 +29,17 @@ async def save_artifact(text: str, tool_context: ToolContext) -> dict[str, Any]:
     return {"saved": version}
 
 
+def ask_manager(percent: int) -> dict[str, Any]:
+    """Ask for a discount."""
+    return {"status": "pending"}
+
+
+expert = Agent(
+    name="expert",
+    model=ScriptedLlm(model="gemini-2.5-flash"),  # a server's spans tell of it only what was asked for
+    description="Knows the weather",
+    instruction="Tell the weather.",
+)
 billing = Agent(
     name="billing",
     model=ScriptedLlm(),
@@ -41,6 +52,6 @@ root_agent = Agent(
     model=ScriptedLlm(),
     description="Front desk",
     instruction="Help. Send refunds to billing.",
-    tools=[lookup_order, save_artifact],
+    tools=[lookup_order, save_artifact, LongRunningFunctionTool(ask_manager), AgentTool(expert)],
     sub_agents=[billing],
 )

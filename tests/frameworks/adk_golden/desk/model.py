@@ -43,6 +43,10 @@ def chosen(asked: str, tools: set[str]) -> tuple[str, dict[str, Any]] | None:
         if "issue_refund" in tools:
             return "issue_refund", {"order_id": "A1", "amount": 50}
         return "transfer_to_agent", {"agent_name": "billing"}
+    if "discount" in asked:
+        return "ask_manager", {"percent": 10}
+    if "weather" in asked and "expert" in tools:
+        return "expert", {"request": "Hi"}
     if "receipt" in asked:
         return "save_artifact", {"text": "Paid."}
     return ("lookup_order", {"order_id": "A1"}) if "order" in asked else None

@@ -125,6 +125,19 @@ def test_a_server_tells_the_tools_of_its_agents_and_their_instructions() -> None
     assert with_declared(None, info) is None
 
 
+def test_the_answer_of_a_person_begins_a_run_of_its_own_as_in_adk() -> None:
+    answered = {"author": "user", "content": {"parts": [gave("ask", "c1", {"ok": True})]}}
+    events = [
+        event("desk", 1.0, called("ask", "c1"), **SPENT),
+        event("desk", 1.5, gave("ask", "c1", {"status": "pending"})),
+        answered,
+        event("desk", 3.0, {"text": "Agreed."}, **SPENT),
+    ]
+    trace = read_trace(join_spans(None, [AdkTurn(events, 4.0, began=1.0)], "s1") or ())
+    assert [((one.start_ns or 0) / 1e9, (one.end_ns or 0) / 1e9) for one in trace.invocations] == [(1, 3), (3, 5)]
+    assert [run.name for run in trace.agent_runs] == ["desk", "desk"]
+
+
 def test_without_times_there_are_no_spans() -> None:
     assert join_spans(None, [AdkTurn([{"author": "desk", "content": {"parts": [{"text": "Hi"}]}}], 1.0)], "s") is None
 
