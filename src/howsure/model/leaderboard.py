@@ -155,6 +155,10 @@ class DriftedCandidate(Struct, frozen=True, kw_only=True):
     whole: Difference | None = None
 
 
+MOST_FALSE = 0.05
+"""How often a judge that has not changed may be said to have."""
+
+
 class JudgeDrift(Struct, frozen=True, kw_only=True):
     """How a judge has changed, by anchors that it judged before and again."""
 
@@ -167,8 +171,11 @@ class JudgeDrift(Struct, frozen=True, kw_only=True):
 
     @property
     def has_changed(self) -> bool | None:
-        """None: cannot tell."""
-        verdicts = [each.judge.conclusion for each in self.candidates]
-        if any(each.graders for each in self.candidates) or {Conclusion.BETTER, Conclusion.WORSE} & set(verdicts):
+        """None: cannot tell. A change counts if it is clear beside all that was looked at: of each candidate the
+        verdicts and the graders."""
+        questions = [each.judge for each in self.candidates] + [one for each in self.candidates for one in each.graders]
+        moved = [each for each in questions if each.conclusion in (Conclusion.BETTER, Conclusion.WORSE)]
+        p_values = [each.p_value if each.adjusted is None else each.adjusted for each in moved]
+        if any(value is not None and 2 * len(self.candidates) * value <= MOST_FALSE for value in p_values):
             return True
-        return False if all(each is Conclusion.EQUAL for each in verdicts) else None
+        return False if all(each.judge.conclusion is Conclusion.EQUAL for each in self.candidates) else None

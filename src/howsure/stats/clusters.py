@@ -153,8 +153,8 @@ class RobustMean(Struct, frozen=True, kw_only=True):
         return self.mean - half, self.mean + half
 
 
-def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> ClusterSums:
-    """The sums by cluster, in the order of their first value."""
+def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable], weights: ArrayLike = 1.0) -> ClusterSums:
+    """The sums by cluster, in the order of their first value. A value of weight w counts as w values."""
     numbers = np.asarray(values, dtype=np.float64)
     if len(numbers) != len(clusters):
         raise ValueError(f"{len(numbers)} values cannot have {len(clusters)} clusters")
@@ -162,8 +162,9 @@ def cluster_sums(values: ArrayLike, clusters: Sequence[Hashable]) -> ClusterSums
         raise ValueError("a mean needs finite values")
     places: dict[Hashable, int] = {}
     labels = np.fromiter((places.setdefault(name, len(places)) for name in clusters), np.int64, len(numbers))
-    sizes = np.bincount(labels, minlength=len(places)).astype(np.float64)
-    sums: Floats = np.bincount(labels, weights=numbers, minlength=len(places)).astype(np.float64)
+    own = np.broadcast_to(np.asarray(weights, dtype=np.float64), numbers.shape)
+    sizes = np.bincount(labels, weights=own, minlength=len(places)).astype(np.float64)
+    sums: Floats = np.bincount(labels, weights=own * numbers, minlength=len(places)).astype(np.float64)
     return ClusterSums(sums=sums, sizes=sizes)
 
 

@@ -12,6 +12,7 @@ from statistics import fmean
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv
 from scipy.stats import binom, skew
 from scipy.stats import t as student
@@ -104,6 +105,28 @@ def estimate_mean(
         return replace(plain, interval=found.interval(confidence), form=form)
     skewed = _few_amounts if count < FEW_AMOUNTS else _skewed_interval
     return replace(plain, interval=skewed(grouped, found, confidence), form=IntervalMethod.SKEWED)
+
+
+def weighted_mean(
+    values: Sequence[float], clusters: Sequence[Hashable], weights: ArrayLike, bounds: Interval | None
+) -> Estimate:
+    """The mean of values that stand for more or fewer others, with the interval of `estimate_mean` between bounds, else
+    Student's t. What was not seen may hide where a value stands for most."""
+    grouped = cluster_sums(values, clusters, weights)
+    found, plain = robust_mean(grouped), estimate_mean(values, clusters, bounds=bounds)
+    assert plain is not None
+    if np.ptp(np.asarray(weights)) == 0 and bounds is not None:
+        return plain
+    plain = replace(plain, value=grouped.mean, interval=None, form=None)
+    if found is None:
+        return plain
+    if bounds is None:
+        return replace(plain, interval=found.interval(), form=IntervalMethod.CLUSTER_ROBUST)
+    worth = float(grouped.sizes.sum() / grouped.sizes.max())
+    if found.error <= SAME * max(1.0, abs(found.mean)):
+        return _without_spread(replace(plain, clusters=int(worth)), bounds)
+    cautious = replace(found, freedom=min(found.freedom, max(1.0, worth - 1)))
+    return replace(plain, interval=bounded_interval(cautious, bounds), form=IntervalMethod.BOUNDED)
 
 
 def _between_the_ends(plain: Estimate, at_the_top: Sequence[bool], bounds: Interval) -> Estimate:

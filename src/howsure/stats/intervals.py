@@ -78,7 +78,7 @@ class IntervalMethod(Enum):
     CLUSTER_SCORE = "cluster_robust_score"
     CLUSTER_MIXTURE = "cluster_mixture"
     CLUSTER_ROBUST = "cluster_robust_t"
-    CLUSTER_BOOTSTRAP = "cluster_bootstrap"
+    JACKKNIFE = "jackknife"
     ORDER = "order_statistics"
     NO_SPREAD = "no_spread"
     """All values are the same: the interval says how often another value could occur and not be seen."""

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from scipy.stats import t as student
 
 from howsure.stats.clusters import Floats
 from howsure.stats.intervals import Estimate, IntervalMethod
 
-DRAWS = 2000
-MOSTLY = 0.9
-FEW = 5
-"""With fewer cases there is no interval: a bootstrap of three cases says nothing about a fourth."""
+FEW = 8
+"""With fewer cases there is no interval: they say too little about the spread of others."""
+MOST_LOG = 4.0
+"""No interval reaches further than this factor, as a logarithm."""
 INSIDE, WIDTH = 5, 12
 """How many sums describe the inside of cases, and how many there are in all."""
 
@@ -30,18 +31,15 @@ class VarianceSplit(Struct, frozen=True, kw_only=True):
     n: int
 
 
-def split_variance(
-    cases: Sequence[Sequence[Sequence[float]]], *, draws: int = DRAWS, seed: int = 0, confidence: float = 0.95
-) -> VarianceSplit:
+def split_variance(cases: Sequence[Sequence[Sequence[float]]], *, confidence: float = 0.95) -> VarianceSplit:
     """Nested analysis of variance. `cases` has the tries of each case, and for each try the values of the judge.
-    Estimates below zero are zero. The intervals are bootstraps over whole cases."""
+    Estimates below zero are zero. The intervals come from leaving out one case at a time (the jackknife)."""
     tables = np.array([_moments(tries) for tries in cases if any(tries)], dtype=np.float64).reshape(-1, WIDTH)
     if not len(tables):
         return VarianceSplit(cases=None, agent=None, judge=None, agent_and_judge=None, n=0)
-    seen = _components(tables.sum(axis=0)[None, :])[0]
-    picked = np.random.default_rng(seed).multinomial(len(tables), np.full(len(tables), 1 / len(tables)), size=draws)
-    drawn = _components(picked.astype(np.float64) @ tables)
-    parts = [_estimate(seen[place], drawn[:, place], len(tables), confidence) for place in range(4)]
+    total = tables.sum(axis=0)
+    seen, left_out = _components(total[None, :])[0], _components(total - tables)
+    parts = [_estimate(seen[place], left_out[:, place], confidence) for place in range(4)]
     return VarianceSplit(cases=parts[0], agent=parts[1], judge=parts[2], agent_and_judge=parts[3], n=len(tables))
 
 
@@ -59,15 +57,15 @@ def _moments(tries: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _components(sums: Floats) -> Floats:
-    """For each row of sums: the variance of cases, agent, judge, and agent and judge together; NaN if unknown (it does
-    not leave this file)."""
+    """For each row of sums: the variance of cases, agent, judge, and agent and judge together, which chance may take
+    below zero; NaN if unknown. Neither leaves this file."""
     with np.errstate(divide="ignore", invalid="ignore"):
         agent, judge, together = _inside(sums.T)
         count, n, total, squared, ratio, squares, case_squares = sums.T[INSIDE:]
         twice = ~np.isnan(judge)
         noise = (count - 1) * np.where(twice, judge, 0.0) + (ratio - squares / n) * np.where(twice, agent, together)
         apart = squared - total**2 / n
-        cases = np.where(count > 1, np.maximum(0, (apart - noise) / (n - case_squares / n)), np.nan)
+        cases = np.where(count > 1, (apart - noise) / (n - case_squares / n), np.nan)
     return np.stack([cases, agent, judge, together], axis=1)
 
 
@@ -75,19 +73,27 @@ def _inside(sums: Floats) -> tuple[Floats, Floats, Floats]:
     """The variance of agent, judge, and both, within cases."""
     within, within_df, between, between_df, weight = sums[:INSIDE]
     judge = np.where(within_df > 0, within / within_df, np.nan)
-    agent = np.where(weight > 0, np.maximum(0, (between - between_df * judge) / weight), np.nan)
+    agent = np.where(weight > 0, (between - between_df * judge) / weight, np.nan)
     # If every try was judged once, the spread between tries is that of agent and judge together.
     together = np.where(between_df > 0, np.where(within_df > 0, agent + judge, between / between_df), np.nan)
     return agent, judge, together
 
 
-def _estimate(seen: float, drawn: Floats, cases: int, confidence: float) -> Estimate | None:
+def _estimate(seen: float, left_out: Floats, confidence: float) -> Estimate | None:
+    """Where the part is there, with an interval of its logarithm: that of a variance reaches further up."""
     if np.isnan(seen):
         return None
-    known = drawn[~np.isnan(drawn)]
-    interval = None
-    if cases >= FEW and len(known) >= MOSTLY * len(drawn):
-        low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
-        interval = float(low), float(high)
-    form = IntervalMethod.CLUSTER_BOOTSTRAP if interval else None
-    return Estimate(value=float(seen), interval=interval, n=cases, clusters=cases, form=form, confidence=confidence)
+    count, interval, value = len(left_out), None, max(0.0, float(seen))
+    if count >= FEW and not np.isnan(left_out).any():
+        root = float(student.ppf((1 + confidence) / 2, count - 1))
+        reach = root * _jackknife_error(left_out)
+        interval = max(0.0, float(seen) - reach), max(0.0, float(seen) + reach)
+        if value > 0 and left_out.min() > 0:
+            factor = float(np.exp(min(root * _jackknife_error(np.log(left_out)), MOST_LOG)))
+            interval = value / factor if interval[0] > 0 else 0.0, max(interval[1], value * factor)
+    form = IntervalMethod.JACKKNIFE if interval else None
+    return Estimate(value=value, interval=interval, n=count, clusters=count, form=form, confidence=confidence)
+
+
+def _jackknife_error(left_out: Floats) -> float:
+    return float(np.sqrt((len(left_out) - 1) / len(left_out) * ((left_out - left_out.mean()) ** 2).sum()))

@@ -272,11 +272,14 @@ async def _compared(
         unlike=() if first.run_id == second.run_id else run_mismatches(*pins, changed),
         flaky=tuple(chain.from_iterable(flaky)),
         noise=tuple(chain.from_iterable(noise)),
-        notes=(*_notes(ours.run, theirs.run, aligned), *await _drift_notes(store, ours.run, theirs.run)),
+        notes=(
+            *_notes(ours.run, theirs.run, aligned),
+            *await _drift_notes(store, ours.run, theirs.run, first.candidate),
+        ),
     )
 
 
-async def _drift_notes(store: Store, first: Run, second: Run) -> list[str]:
+async def _drift_notes(store: Store, first: Run, second: Run, candidate: str) -> list[str]:
     """How much of the difference comes from a changed judge: by anchors that were judged again with both runs, or by
     the first run itself if its answers are the anchors of the second."""
     before, after = first.pins.drift, second.pins.drift
@@ -286,15 +289,18 @@ async def _drift_notes(store: Store, first: Run, second: Run) -> list[str]:
         changes = [
             f"judge: {points_text(each.judge)} on the same answers; agent, by today's judge: {points_text(each.agent)}"
             for each in after.candidates
-            if each.agent
+            if each.agent and each.candidate == candidate
         ]
         return [f"by anchors, {change}" for change in changes]
     if before is None or before.anchors != after.anchors:
         return []
     with suppress(NotFound, PlanRefused):  # the anchors' runs may be erased
         found = await compare_stored(store, CompareRequest(runs=(before.judged_again, after.judged_again)))
-        changes = [points_text(each.verdict) for each in found.pairs]
-        return [f"by anchors judged with both runs, the judge changed by {', '.join(changes)}; it is part of this"]
+        own = [each for each in found.pairs if len(found.pairs) == 1 or each.first.candidate == candidate]
+        changes = [points_text(each.verdict) for each in own]
+        return [
+            f"by anchors judged with both runs, the judge changed by {each}; it is part of this" for each in changes
+        ]
     return []
 
 

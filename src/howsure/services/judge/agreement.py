@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from importlib import import_module
-from statistics import fmean
 from typing import TypeVar
 
 from msgspec import Struct
@@ -107,18 +106,17 @@ def rate_figure(held: int, n: int) -> Figure:
     return Figure(value=held / n if n else None, interval=rate_interval(held, n) if n else None, n=n)
 
 
-def mean_figure(values: Sequence[float], cases: Sequence[Hashable], bounds: Interval | None) -> Figure:
+def mean_figure(
+    values: Sequence[float], cases: Sequence[Hashable], bounds: Interval | None, weights: Sequence[float] = ()
+) -> Figure:
     """A mean with the interval that fits between the ends of its scale, over whole cases where one occurs several
-    times; on an open scale (`bounds` None) Student's t."""
+    times; on an open scale (`bounds` None) Student's t. With `weights`, labels that were drawn more often than others
+    count less."""
+    if not values:
+        return Figure()
     # Imported by name: only those who look at means wait for numpy.
-    if bounds is not None:
-        found = import_module("howsure.stats.estimates").estimate_mean(values, cases, bounds=bounds)
-        interval = found.interval if found else None
-    else:
-        clusters = import_module("howsure.stats.clusters")
-        found = clusters.robust_mean(clusters.cluster_sums(values, cases)) if values else None
-        interval = found.interval() if found else None
-    return Figure(value=fmean(values) if values else None, interval=interval, n=len(values))
+    found = import_module("howsure.stats.estimates").weighted_mean(values, cases, weights or 1.0, bounds)
+    return Figure(value=found.value, interval=found.interval, n=len(values))
 
 
 def _figure(things: Sequence[GradeWithLabels], statistic: Statistic) -> Figure:
@@ -260,8 +258,8 @@ def rating_figures(things: Sequence[GradeWithLabels]) -> RatingFigures | None:
         pearson=_figure(known, lambda some: pearson(_people(some), _judged(some))),
         spearman=_figure(known, lambda some: spearman(_people(some), _judged(some))),
         kendall=_figure(known, lambda some: kendall(_people(some), _judged(some))),
-        mae=mean_figure([abs(each) for each in apart], cases, ends and (0.0, ends[1] - ends[0])),
-        bias=mean_figure(apart, cases, ends and (ends[0] - ends[1], ends[1] - ends[0])),
+        mae=mean_figure([abs(each) for each in apart], cases, ends and (0.0, ends[1] - ends[0]), label_weights(known)),
+        bias=mean_figure(apart, cases, ends and (ends[0] - ends[1], ends[1] - ends[0]), label_weights(known)),
     )
 
 

@@ -23,6 +23,7 @@ from howsure.model.expectation import text_id
 from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.model.score import Direction, Grade, Scale, Score, UnscoredReason
+from howsure.reports.figures import pluralize
 from howsure.services.run.preflight import values_of
 from howsure.stats.draws import inclusion_probabilities
 
@@ -113,7 +114,8 @@ def read_labels(path: Path, kit: Kit, scales: Mapping[str, Scale] | None = NO_OT
             found += [each for each in made if isinstance(each, Problem)]
             labels += [each for each in made if isinstance(each, Label)]
     if not labels and all(problem.level is not Level.ERROR for problem in found):
-        found.append(Problem(code="empty-file", message="there is no label in it", file=path.name))
+        left = f": {pluralize(len(found), 'line')} without one" if found else ""
+        found = [Problem(code="empty-file", message=f"there is no label in it{left}", file=path.name)]
     found += [
         *_duplicates(labels, path.name),
         *_mixed(labels, path.name),

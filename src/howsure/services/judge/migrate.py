@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from importlib import import_module
+from math import hypot
 from pathlib import Path
 from statistics import fmean
 
@@ -21,6 +22,7 @@ from howsure.services.judge.agreement import (
     case_rate,
     group_by_level,
     label_coverage,
+    label_weights,
     mean_figure,
 )
 from howsure.services.judge.calibrate import label_pin, read_labelled_grades
@@ -209,21 +211,40 @@ def _shift(pairs: Sequence[GradePair], level: str, criterion: str) -> JudgeShift
 
 
 def mean_credit(things: Sequence[GradeWithLabels]) -> Figure:
-    """The mean credit; a rate with Wilson's interval where all credits are 0 or 1."""
-    known = [(value, thing.case_id) for thing in things if (value := credit(thing)) is not None]
-    credits, cases = [value for value, _ in known], [case for _, case in known]
+    """The mean credit, weighed by how likely each grade was to be labelled; a rate where all credits are 0 or 1."""
+    known = [(value, thing) for thing in things if (value := credit(thing)) is not None]
+    credits, cases = [value for value, _ in known], [thing.case_id for _, thing in known]
+    weights = label_weights([thing for _, thing in known])
     if all(value in (0.0, 1.0) for value in credits):
-        return case_rate([value == 1 for value in credits], cases)
-    return mean_figure(credits, cases, UNIT.ends)
+        return case_rate([value == 1 for value in credits], cases, weights)
+    return mean_figure(credits, cases, UNIT.ends, weights)
 
 
 def mean_gain(known: Sequence[GradePair]) -> Figure:
     """The mean difference of the credits, over whole cases: Tango's interval for single verdicts, else that of the sign
     flips. No interval below five cases."""
     before, after = [credit(both.old) or 0.0 for both in known], [credit(both.new) or 0.0 for both in known]
-    cases = [both.old.case_id for both in known]
+    cases, weights = [both.old.case_id for both in known], label_weights([both.old for both in known])
+    if len(set(weights)) > 1:
+        return _weighted_gain([new - old for old, new in zip(before, after, strict=True)], cases, weights)
     if len(set(cases)) < FEWEST_CASES:
         return Figure(value=fmean(after) - fmean(before) if known else None, n=len(known))
     # Imported by name: only those who compare judges wait for numpy.
     found = import_module("howsure.stats.paired_differences").paired_rates(before, after, cases)
     return Figure(value=found.difference, interval=found.interval, n=len(known))
+
+
+def _weighted_gain(gains: Sequence[float], cases: Sequence[str], weights: Sequence[float]) -> Figure:
+    """Where labels weigh unequally: of verdicts the share won less the share lost, each with its exact interval, put
+    together as Newcombe does; of numbers the mean."""
+    mean = mean_figure(gains, cases, (-1.0, 1.0), weights)
+    if len(set(cases)) < FEWEST_CASES:
+        return replace(mean, interval=None)
+    if not set(gains) <= {-1.0, 0.0, 1.0}:
+        return mean
+    won, lost = (case_rate([gain == sign for gain in gains], cases, weights) for sign in (1.0, -1.0))
+    value = (won.value or 0.0) - (lost.value or 0.0)
+    (won_low, won_high), (lost_low, lost_high) = won.interval or (0.0, 1.0), lost.interval or (0.0, 1.0)
+    low = value - hypot((won.value or 0.0) - won_low, lost_high - (lost.value or 0.0))
+    high = value + hypot(won_high - (won.value or 0.0), (lost.value or 0.0) - lost_low)
+    return Figure(value=value, interval=(low, high), n=len(gains))

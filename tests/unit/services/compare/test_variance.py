@@ -39,9 +39,9 @@ def test_every_value_a_judge_gave_counts(judge: str, details: dict[str, Any], ex
 
 def test_the_agent_s_part_and_the_judge_s_are_told_apart() -> None:
     # The judge always says the same of one try; the tries of a case differ by 2.
-    steady: Judgements = {"quality": {(f"q{n}", ""): [[1.0, 1.0], [3.0, 3.0]] for n in range(6)}}
+    steady: Judgements = {"quality": {(f"q{n}", ""): [[1.0, 1.0], [3.0, 3.0]] for n in range(8)}}
     (found,) = split_noise(steady, second=True)
-    assert (found.grader, found.second, found.cases, found.tries, found.judgements) == ("quality", True, 6, 12, 24)
+    assert (found.grader, found.second, found.cases, found.tries, found.judgements) == ("quality", True, 8, 16, 32)
     assert (found.agent.value, found.judge.value, found.judge_share) == (2.0, 0.0, 0.0)
     assert found.agent.interval == (2.0, 2.0)
     # The tries agree; the judge does not agree with itself.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from howsure.model.calibration import Figure
 from howsure.model.score import UNIT, Score
@@ -162,3 +163,21 @@ def test_tries_of_one_case_are_not_cases_of_their_own() -> None:
     assert mean_credit(again).interval == pytest.approx(mean_credit(once).interval)
     (shift,) = judge_shifts([GradePair(old, new) for old, new in zip(again, [again[0], *again[:-1]], strict=True)])
     assert shift.difference.interval is not None and shift.same_verdict.interval is not None
+
+
+def test_labels_that_were_drawn_more_often_count_less_when_judges_are_compared() -> None:
+    """Of 400 answers 40 fail. Twenty of each verdict are labelled. The new judge is right where the old one was on all
+    fails and misses two of the passes: two labels of forty, and 9 % of all answers."""
+    people = [False] * 20 + [True] * 20
+    old, new = verdicts(*zip(people, people, strict=True)), verdicts(*zip(people, people, strict=True))
+    new[20:22] = verdicts((True, False), (True, False))
+    drawn = [0.5] * 20 + [20 / 360] * 20
+    both = [
+        GradePair(replace(one, case_id=f"c{place}", drawn=chance), replace(other, case_id=f"c{place}", drawn=chance))
+        for place, (one, other, chance) in enumerate(zip(old, new, drawn, strict=True))
+    ]
+    gain = mean_gain(both)
+    assert gain.value == pytest.approx(-0.09)
+    assert gain.interval is not None and gain.interval[0] < -0.2 and 0 < gain.interval[1] < 0.1
+    assert may_replace(gain) is None
+    assert mean_credit([pair.new for pair in both]).value == pytest.approx(0.91)
