@@ -70,6 +70,7 @@ def builtin_profiles() -> tuple[Profile, ...]:
 CRITERIA = "criteria"
 RUBRIC = "rubric"
 COMPOSITE = "composite"
+AS_IMPORTED = "as imported"
 NOTHING_TO_DECIDE = "nothing to decide"
 NEEDS_A_JUDGE = "needs a judge"
 _LONGEST = 200

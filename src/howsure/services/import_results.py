@@ -34,7 +34,7 @@ from howsure.model.score import Score
 from howsure.model.summary import Summary
 from howsure.model.tool_runs import Statistic, ToolAggregate, ToolRun
 from howsure.model.verdict import Profile, Verdict
-from howsure.policies.verdicts import NOTHING_TO_DECIDE, decide
+from howsure.policies.verdicts import AS_IMPORTED, NOTHING_TO_DECIDE, decide
 from howsure.reports.figures import format_number, pluralize
 from howsure.services.files import clean_text, stored_path
 from howsure.services.run.execute import FULL_BATCH, utc_now
@@ -48,7 +48,7 @@ IMPORTS = UUID("5a0c9d1e-3f0b-5c1d-9a55-6b1f1f6d2c11")
 FULL_TEXT = 1 << 22
 """Characters of conversations that are held before they are stored."""
 SHOWN_NAMES = 8
-AS_IMPORTED = "Verdicts are as imported: those of the tool, or by its scores. Nothing was graded again."
+VERDICTS_AS_IMPORTED = "Verdicts are as imported: those of the tool, or by its scores. Nothing was graded again."
 
 
 class ImportRequest(Struct, frozen=True, kw_only=True):
@@ -219,7 +219,7 @@ class ImportTally:
         return stdev(means) / sqrt(len(means)) if len(means) > 1 else 0.0
 
     def _notes(self, tool: ToolRun) -> Iterator[str]:
-        yield AS_IMPORTED
+        yield VERDICTS_AS_IMPORTED
         whole = tool.samples is None or tool.samples == self.read
         if tool.samples is not None and self.read < tool.samples:
             yield f"{self.read:,} of {tool.samples:,} samples present: the tool's own numbers are over all of them."
@@ -306,7 +306,7 @@ class ResultsConversion:
         """The verdict of the tool; where it has none, that of its scores by their marks."""
         tool, failures = self._reader.name, tuple[Failure, ...]()
         decision = decide(sample.grades, self._profile)
-        verdict, reasons = decision.verdict, ("as imported", *decision.reasons)
+        verdict, reasons = decision.verdict, (AS_IMPORTED, *decision.reasons)
         if sample.error:
             verdict, reasons = Verdict.ERRORED, (f"{tool}: {sample.error}",)
             failures = (Failure(kind="ToolFailed", message=sample.error),)
@@ -314,7 +314,7 @@ class ResultsConversion:
             verdict = Verdict.PASSED if sample.passed else Verdict.FAILED
             scored = decision.reasons if decision.verdict is verdict is Verdict.FAILED else ()
             why = (sample.reason,) if sample.reason else scored
-            reasons = (f"as imported: {tool} says {verdict.value}", *why)
+            reasons = (f"{AS_IMPORTED}: {tool} says {verdict.value}", *why)
         elif decision.reasons == (NOTHING_TO_DECIDE,):
             scores = [each for each in decision.grades if isinstance(each, Score)]
             known = ", ".join(f"{each.name} {format_number(each.value)}" for each in scores[:SHOWN_NAMES])
