@@ -16,6 +16,7 @@ from howsure.reports.headlines import note_words
 from howsure.reports.run_facts import (
     OUTCOME_CLASSES,
     answer_facts,
+    asked_judge,
     gate_name,
     gates_conclusion,
     graders_by_name,
@@ -53,7 +54,7 @@ def head_fields(summary: Summary) -> dict[str, Any]:
     """The fields of a `RunHead`."""
     run, known = summary.run, {*summary.run.pins.marks, *(each.name for each in summary.graders)}
     gates = gates_conclusion(summary.gates) if summary.gates else ""
-    request = run.pins.request
+    request, asked = run.pins.request, asked_judge(summary)
     if run.state in LIVE and (number := len(request.gates) + bool(request.until_sure)):
         gates = f"{pluralize(number, 'gate')}: decided when the run has ended."
     return {
@@ -62,7 +63,10 @@ def head_fields(summary: Summary) -> dict[str, Any]:
         "warning": run_warning(summary),
         "counts": tuple(verdict_segments(run.counts)),
         "total": run.counts.total,
-        "facts": (*run_facts(run, in_words=True), *answer_facts(summary.answers)),
+        "facts": (
+            *(fact for fact in run_facts(run, in_words=True) if fact[0] != "judge" or asked),
+            *answer_facts(summary.answers),
+        ),
         "notes": tuple(note_words(note, known) for note in run_notes(summary)),
         "gates": tuple(map(gate_row, summary.gates)),
         "gates_said": gates,

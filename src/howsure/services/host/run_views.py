@@ -25,6 +25,7 @@ from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.evaluations import evaluation_run
 from howsure.reports.headlines import field_words
+from howsure.reports.run_facts import asked_judge
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.host.document_files import is_reference, read_reference
 from howsure.store.browse import RunPageContent, RunPageQuery
@@ -149,6 +150,19 @@ class RunViews:
         found, counted = await self._store.browse.runs_with_counts(run_ids)
         runs = [await self._live(run) for run in found]
         return [brief_summary(run, counted.get(run.id) or await self._count(run.id)) for run in runs]
+
+    async def judged_runs(self, runs: Sequence[Run]) -> list[Run]:
+        """Those in which a judge was asked, where that is counted already; of those that were imported, the ones with
+        grades that a tool gave."""
+        counted = await self._store.stored_counts([run.id for run in runs])
+        summaries = [make_summary(run, counted[run.id]) for run in runs if run.id in counted]
+        without = {
+            each.run.id
+            for each in summaries
+            if not asked_judge(each)
+            or (each.run.pins.imported and all(grader.pass_mark is None for grader in each.graders))
+        }
+        return [run for run in runs if run.id not in without]
 
     async def _live(self, run: Run) -> Run:
         """An interrupted run that is in the queue goes on by itself, so it is shown as running."""
