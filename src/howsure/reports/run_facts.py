@@ -35,6 +35,7 @@ from howsure.reports.figures import (
     VerdictMark,
     format_dollars,
     format_percent,
+    format_seconds,
     pass_mark_text,
     pass_rate_of,
     pluralize,
@@ -174,7 +175,7 @@ def answers_cost(answers: AnswerTotals | None) -> str:
 
 def answer_time(answers: AnswerTotals | None) -> str:
     """How long the agent took for an answer on average; a dash where nobody recorded it."""
-    return f"{answers.seconds / answers.timed:.3g} s" if answers and answers.timed else NOTHING
+    return format_seconds(answers.seconds / answers.timed) if answers and answers.timed else NOTHING
 
 
 def answer_facts(answers: AnswerTotals | None) -> list[tuple[str, str]]:

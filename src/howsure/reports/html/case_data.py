@@ -23,6 +23,7 @@ from howsure.reports.figures import (
     format_dollars,
     format_number,
     format_on_scale,
+    format_seconds,
     grade_mark,
     pass_mark_text,
     pluralize,
@@ -117,7 +118,7 @@ def answer_measures(result: Result) -> list[str]:
     usage = (result.transcript.usage if result.transcript else None) or Usage()
     seconds, tokens = answer_seconds(result), total_tokens(usage)
     return [
-        *([] if seconds is None else [f"{format_number(seconds)} s"]),
+        *([] if seconds is None else [format_seconds(seconds)]),
         *([] if tokens is None else [pluralize(tokens, "token")]),
         *([] if usage.cost_usd is None else [format_dollars(usage.cost_usd)]),
     ]

@@ -26,7 +26,7 @@ from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.atomic_files import atomic_text
-from howsure.reports.figures import format_number, pluralize, short_time
+from howsure.reports.figures import format_number, format_seconds, pluralize, short_time
 from howsure.reports.headlines import grader_name
 from howsure.reports.html.case_data import (
     CaseEntry,
@@ -340,6 +340,7 @@ def template_environment(loader: BaseLoader) -> Environment:
         "grader": lambda name: make_inert(grader_name(name)),
         "without_folders": lambda path: make_inert(FOLDERS.sub("", path)),
         "number": format_number,
+        "seconds": format_seconds,
         "ticked": lambda text: Markup(TICKED.sub(r"<code>\1</code>", str(escape(make_inert(text))))),
         "breakable": lambda name: Markup(JOINTS.sub(r"\1<wbr>", str(escape(make_inert(name))))),
         "short_id": short_case_id,
