@@ -256,7 +256,10 @@ def chips(run: Run, chosen: CaseFilter, flaky: int) -> tuple[Facet, ...]:
         return Facet(word, word, number, is_chosen, f"/runs/{run.id}?{chosen.query(**changes)}#cases")
 
     counts = run.counts
-    verdicts = [chip(each.value, getattr(counts, each.value), verdict=each.value, flaky="") for each in WORST_FIRST]
+    numbers = {each.value: getattr(counts, each.value) for each in WORST_FIRST}
+    # Few stores have damaged results.
+    listed = [word for word in numbers if word != Verdict.DAMAGED.value or numbers[word] or word == shown]
+    verdicts = [chip(word, numbers[word], verdict=word, flaky="") for word in listed]
     repeats = [chip("flaky", flaky, verdict=ALL, flaky="yes")] if run.pins.request.repeat > 1 else []
     return (*verdicts, *repeats, chip(ALL, counts.completed, verdict=ALL, flaky=""))
 
