@@ -223,6 +223,12 @@ def focused(page: Page) -> Locator:
     return page.locator("[data-line]:has(:focus) .id")
 
 
+def press(page: Page, key: str) -> None:
+    """When the page's keys are there: its text is seen before its script has run."""
+    page.wait_for_load_state()
+    page.keyboard.press(key)
+
+
 def test_bug_12_page_line_and_focus_survive_a_case_and_back(browser: Browser, walked: Served) -> None:
     with Watched(browser, walked.base, viewport={"width": 1440, "height": 900}) as watched:
         page = watched.open(f"/runs/{LONG}")
@@ -232,14 +238,14 @@ def test_bug_12_page_line_and_focus_survive_a_case_and_back(browser: Browser, wa
         second = page.url
         page.locator(".case-lines a").nth(4).click()
         expect(page.locator("h1")).to_contain_text("Failed")
-        page.keyboard.press("u")
+        press(page, "u")
         expect(page.locator(".showing")).to_have_text("17–32 of 40")
         expect(focused(page)).to_have_text("case-20")
         # Whoever went on to the next page case by case comes back to that page.
         page.locator(".case-lines a").nth(15).click()
-        page.keyboard.press("n")
+        press(page, "n")
         expect(page.locator(".crumb")).to_contain_text("case-32")
-        page.keyboard.press("u")
+        press(page, "u")
         expect(page.locator(".showing")).to_have_text("33–40 of 40")
         expect(focused(page)).to_have_text("case-32")
         page.get_by_role("link", name="Previous cases").click()
