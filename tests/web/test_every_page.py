@@ -65,7 +65,10 @@ def check_readable(browser: Browser, served: Served, address: str) -> None:
         policy = response.headers["content-security-policy"]
         assert "script-src 'self';" in policy and "unsafe" not in policy
         assert watched.page.locator("h1").count() == 1
+        # Some of it comes when the page is there, and some when its fold is opened.
+        watched.page.wait_for_load_state("networkidle")
         watched.page.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+        watched.page.wait_for_load_state("networkidle")
         assert watched.findings() == []
         watched.page.emulate_media(color_scheme="dark")
         assert watched.findings() == []

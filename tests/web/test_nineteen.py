@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from msgspec.structs import replace
@@ -14,6 +16,7 @@ from playwright.sync_api import Browser, Dialog, Locator, Page, expect
 
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.expectation import text_id
+from howsure.model.run import DatasetPin
 from howsure.model.verdict import Verdict
 from howsure.reports.headlines import page_words
 from howsure.reports.html.comparison import baseline_comparisons
@@ -24,7 +27,7 @@ from web.looking import LARGEST, Watched, needs_chromium
 from web.pages_served import Served, serving
 from web.stocked import OLDER, PAGES, SUPPORT, keep
 from web.visiting import Visitor
-from web.walked import BIG_A, BIG_B, FIRST, LONG, SECOND, SPANS, TEXT, THIRD, UNJUDGED, many, stock_walked
+from web.walked import BIG_A, BIG_B, FIRST, LONG, SECOND, SPANS, TEXT, THIRD, UNJUDGED, many, one_result, stock_walked
 
 pytestmark = needs_chromium
 
@@ -70,6 +73,32 @@ def test_bug_01_no_page_scrolls_sideways_and_no_name_is_cut(browser: Browser, ho
         assert heads[1:3] == ["run", "started"]
         assert page.locator(".runs tbody th").last.inner_text() == "support-v1"
         assert page.locator(".runs .when").last.inner_text() == "2026-11-15 09:30"
+
+
+def test_bug_01_neither_does_one_with_names_that_have_no_place_to_break(browser: Browser, tmp_path: Path) -> None:
+    """As other tools name their runs, files and cases; and a folder of somebody's machine is none of a case's name."""
+    name, case_id = (
+        "logs__eee_data_intercode_ctf_local_path_of_a_run.json",
+        "tests.shop.test_refunds::test_within[en-GB]",
+    )
+    path = "/usr/local/home/ana/agents/travel/eval/inspire_me_about_the_Americas_and_Peru.test.json"
+    results = [one_result(0, Verdict.FAILED, id=case_id), one_result(1, Verdict.FAILED, id=path)]
+    pins = {"datasets": (DatasetPin(path=f"/srv/{name}", sha256="ab" * 32, cases=2),)}
+    with serving(tmp_path, working=False) as served, Watched(browser, served.base) as watched:
+        for id, called in ((FIRST, name), (SECOND, f"{name}.again")):
+            served.do(keep(served.store, id, results, name=called, pins=pins))
+        compared = f"/compare?run={FIRST}&run={SECOND}"
+        pages = ("", "/cases/0", "/cases/1", "/triage", "/regrade")
+        shown = ["/", "/label", compared, *(f"/runs/{FIRST}{page}" for page in pages)]
+        for address in [*shown, f"/compare/case?run={FIRST}&run={SECOND}&case={quote(case_id)}", f"/label/{FIRST}"]:
+            page = watched.open(address)
+            page.evaluate(UNFOLD)
+            page.wait_for_load_state("networkidle")
+            for width in (320, 390, 768, 1440):
+                page.set_viewport_size({"width": width, "height": 900})
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, (address, width)
+            assert "/usr/local" not in page.locator("body").inner_text(), address
+        expect(watched.open(f"/runs/{FIRST}/cases/1").locator(".crumb code")).to_have_text(path.rsplit("/", 1)[1])
 
 
 def test_bug_03_the_offline_banner_is_only_where_something_was_judged(
@@ -194,6 +223,12 @@ def focused(page: Page) -> Locator:
     return page.locator("[data-line]:has(:focus) .id")
 
 
+def press(page: Page, key: str) -> None:
+    """When the page's keys are there: its text is seen before its script has run."""
+    page.wait_for_load_state()
+    page.keyboard.press(key)
+
+
 def test_bug_12_page_line_and_focus_survive_a_case_and_back(browser: Browser, walked: Served) -> None:
     with Watched(browser, walked.base, viewport={"width": 1440, "height": 900}) as watched:
         page = watched.open(f"/runs/{LONG}")
@@ -203,14 +238,14 @@ def test_bug_12_page_line_and_focus_survive_a_case_and_back(browser: Browser, wa
         second = page.url
         page.locator(".case-lines a").nth(4).click()
         expect(page.locator("h1")).to_contain_text("Failed")
-        page.keyboard.press("u")
+        press(page, "u")
         expect(page.locator(".showing")).to_have_text("17–32 of 40")
         expect(focused(page)).to_have_text("case-20")
         # Whoever went on to the next page case by case comes back to that page.
         page.locator(".case-lines a").nth(15).click()
-        page.keyboard.press("n")
+        press(page, "n")
         expect(page.locator(".crumb")).to_contain_text("case-32")
-        page.keyboard.press("u")
+        press(page, "u")
         expect(page.locator(".showing")).to_have_text("33–40 of 40")
         expect(focused(page)).to_have_text("case-32")
         page.get_by_role("link", name="Previous cases").click()

@@ -98,7 +98,9 @@ def _given(score: Score, imported: bool) -> str:
     mark = score.value if score.pass_mark is None else score.pass_mark
     figures = ((f"{score.value:.{decimals}f}", f"{mark:.{decimals}f}") for decimals in range(2, 7))
     value, needed = next((pair for pair in figures if pair[0] != pair[1] or score.value == mark), (score.value, mark))
-    given = f"{one_line(score.judge, 80) if imported else 'the judge'} gave {value}" if score.judge else f"is {value}"
+    # Some tools name the score again: `inspect:includes`.
+    giver = one_line(score.judge.removesuffix(f":{score.name}"), 80) if imported else "the judge"
+    given = f"{giver} gave {value}" if score.judge else f"is {value}"
     if score.stated_pass is not None:
         return f"{given} and says {'pass' if score.stated_pass else 'fail'}"
     return f"{given}, {f'at most {needed} is allowed' if score.direction is Direction.LOWER else f'{needed} is needed'}"

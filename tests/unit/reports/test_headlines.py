@@ -108,7 +108,7 @@ def test_a_headline_is_the_first_sentence_and_how_many_more() -> None:
         ((), ("as imported: junit says passed",), ("junit says that it passed.",)),
         ((), ("as imported: junit says failed", "no refund"), ("no refund", "junit says that it failed.")),
         (
-            (Score(name="exact_match@5", value=0.0, pass_mark=1.0, judge="helm"),),
+            (Score(name="exact_match@5", value=0.0, pass_mark=1.0, judge="helm:exact_match@5"),),
             ("as imported", "exact_match@5 0.00 < 1.00"),
             ("Exact match@5: helm gave 0.00, 1.00 is needed.",),
         ),
