@@ -80,10 +80,7 @@ class Worker:
             while len(self._tasks) < rules.runs:
                 owner = this_owner(f"worker-{uuid4().hex}")
                 job = await queue.claim(
-                    owner,
-                    per_agent=rules.runs_per_agent,
-                    overall=rules.runs,
-                    per_organization=rules.runs_of,
+                    owner, per_agent=rules.runs_per_agent, overall=rules.runs, per_organization=rules.runs_of
                 )
                 if job is None:
                     return
