@@ -27,12 +27,12 @@ class HttpAnswers:
             return
         scope["method"] = "GET"
         try:
-            await self._app(scope, receive, WithoutBody(send).send)
+            await self._app(scope, receive, HeadAnswer(send).send)
         finally:
             scope["method"] = "HEAD"
 
 
-class WithoutBody:
+class HeadAnswer:
     """The answer to HEAD: the headers of GET. What is streamed is not waited for."""
 
     def __init__(self, send: Send) -> None:

@@ -140,7 +140,7 @@ def dialect_at_hand(path: Path, head: bytes, dialects: Iterable[R]) -> R | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def is_of_others(path: Path, dialects: Iterable[R]) -> bool:
+def has_foreign_dialect(path: Path, dialects: Iterable[R]) -> bool:
     """Whether a file is there that none of the dialects at hand knows."""
     return path.is_file() and dialect_at_hand(path, _head(path), dialects) is None
 

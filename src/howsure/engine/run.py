@@ -51,7 +51,7 @@ def attempts_left(
             position += 1
 
 
-def hear_nothing(result: Result) -> None:
+def ignore_result(result: Result) -> None:
     """Ignore a Result."""
 
 
@@ -59,7 +59,7 @@ class Outbox:
     """The queue of Results between workers and the caller; workers wait if it is full. `hear` gets each Result at
     once."""
 
-    def __init__(self, limit: int = WAITING_RESULTS, hear: Hear = hear_nothing) -> None:
+    def __init__(self, limit: int = WAITING_RESULTS, hear: Hear = ignore_result) -> None:
         self._limit = limit
         self._hear = hear
         self._results: list[Result] = []
@@ -89,7 +89,7 @@ class Outbox:
         return taken
 
 
-def mark_nothing(slot: int, position: int | None) -> None:
+def ignore_mark(slot: int, position: int | None) -> None:
     """Ignore the beginning and the end of an attempt."""
 
 
@@ -99,8 +99,8 @@ async def run_attempts(
     *,
     concurrency: int,
     clock: Clock,
-    mark: Mark = mark_nothing,
-    hear: Hear = hear_nothing,
+    mark: Mark = ignore_mark,
+    hear: Hear = ignore_result,
 ) -> AsyncGenerator[list[Result]]:
     """Results in the order they finish, in batches: as many as are ready whenever the caller is. `clock` says when an
     attempt began; how long it took is measured by a clock that is never set. `hear` is told of each Result at once,

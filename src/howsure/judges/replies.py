@@ -420,7 +420,7 @@ WHOLE_REPLY = "whole_reply"
 """A key in what stands for the ruling on a criterion that the reply of its batch does not rule on."""
 _REFUSAL = re.compile(
     r"(?i)\W*(?:unfortunately,? )?(?:(?:i['’]m|i am|we are) (?:very |so )?(?:sorry|unable|not able)|sorry"
-    r"|as an ai|i (?:apologi[sz]e|can['’]t|cannot|won['’]t|will not|must decline))\b",
+    r"|as an ai|i (?:apologi[sz]e|can['’]t|cannot|won['’]t|will not|must decline))\b"
 )
 CUT_OFF = " (the reply was cut off at its token limit)"
 

@@ -262,12 +262,12 @@ PICKED = (
         rf"(?i){OPENING}{SIDE}\s*(?:wins|is\s+(?:(?:clearly|overall|slightly|marginally|significantly|definitely|much|far)\s+)?(?:the\s+(?:clear\s+)?)?"
         rf"(?:better|preferred|preferable|best|superior|winner)(?:\s+(?:{ANSWER}|one|choice))?"
         rf"|(?:provide[sd]|gives|gave|offer(?:s|ed))\s+(?:a|the)\s+(?:(?:\w+ly|much)\s+)?better\s+{ANSWER})"
-        rf"(?:\s+overall)?(?:\s+(?:than|over)\s+{OTHER})?{BECAUSE}[^\w?]*",
+        rf"(?:\s+overall)?(?:\s+(?:than|over)\s+{OTHER})?{BECAUSE}[^\w?]*"
     ),
     re.compile(
         rf"(?i){OPENING}(?:(?:I\s+(?:would\s+)?|I['’]d\s+)(?:(?:strongly|slightly)\s+)?(?:prefer|choose|pick|select|go\s+with)\s+"
         rf"|(?:my\s+|the\s+)?{VERDICT}\s*(?::|is)\s*|{VERDICT}\s*:\s*)(?:{SIDE}|(?P<tie>{TIE}))"
-        rf"(?:\s+over\s+{OTHER})?{BECAUSE}[^\w?]*",
+        rf"(?:\s+over\s+{OTHER})?{BECAUSE}[^\w?]*"
     ),
 )
 TIED = re.compile(

@@ -24,11 +24,9 @@ from howsure.store.database import chunks, read_tuples
 from howsure.store.result_batches import result_key
 from howsure.store.schema import UNREADABLE_TIME, cases, results, scores
 
-_whole = select(
-    results,
-    cases.c.format.label("case_format"),
-    cases.c.body.label("case_body"),
-).outerjoin(cases, and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id))
+_whole = select(results, cases.c.format.label("case_format"), cases.c.body.label("case_body")).outerjoin(
+    cases, and_(cases.c.run_id == results.c.run_id, cases.c.case_id == results.c.case_id)
+)
 """A result whose case is missing is there, too, and damaged."""
 
 

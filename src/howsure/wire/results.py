@@ -117,15 +117,7 @@ class FailureAttribution(Struct, frozen=True, kw_only=True):
         str,
         Meta(
             extra_json_schema={
-                "enum": [
-                    "agent",
-                    "evaluation",
-                    "test_design",
-                    "retrieval",
-                    "simulator",
-                    "environment",
-                    "judge",
-                ]
+                "enum": ["agent", "evaluation", "test_design", "retrieval", "simulator", "environment", "judge"]
             }
         ),
     ]
@@ -167,8 +159,7 @@ class Result(WireShape, frozen=True, kw_only=True):
         None
     )
     fault: Annotated[
-        Json | None,
-        documented_as(Fault | None, "Who is answerable for a simulated conversation that did not pass"),
+        Json | None, documented_as(Fault | None, "Who is answerable for a simulated conversation that did not pass")
     ] = None
     flags: Annotated[list[Json], documented_as(list[Flag], "What a reader must know besides the verdict")] = []
     tags: list[str] = []

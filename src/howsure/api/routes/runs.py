@@ -160,11 +160,7 @@ class ResultPageQuery(OpenBody):
     "/{run_id}/results", responses={**list_answer(Result, page=ResultEnvelope, headers=PAGE_HEADERS), **errors(404)}
 )
 async def list_results(
-    request: Request,
-    run_id: RunId,
-    caller: Reader,
-    host: Hosted,
-    query: Annotated[ResultPageQuery, Query()],
+    request: Request, run_id: RunId, caller: Reader, host: Hosted, query: Annotated[ResultPageQuery, Query()]
 ) -> Response:
     """In the order of the cases: all of them, or a page where `limit`, `cursor` or `envelope` is sent."""
     run = await host.store.run(run_id, caller.within)
@@ -449,9 +445,7 @@ async def stats(caller: Reader, host: Hosted, query: Annotated[StatsParameters, 
 
 
 @stream_router.get(
-    "/org-evaluations",
-    responses={**list_answer(wire.AgentStatus, headers=PAGE_HEADERS), **errors()},
-    tags=["results"],
+    "/org-evaluations", responses={**list_answer(wire.AgentStatus, headers=PAGE_HEADERS), **errors()}, tags=["results"]
 )
 async def org_evaluations(
     request: Request, caller: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None

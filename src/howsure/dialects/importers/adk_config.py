@@ -35,10 +35,7 @@ _CASE = (
 )
 _SESSION = ("app_name", "state")
 _TEXT = ("text", "thought_signature", "thoughtSignature")
-_LOST_SESSION = {
-    "user_id": "each case has a user of its own",
-    "session_id": "each case has a session of its own",
-}
+_LOST_SESSION = {"user_id": "each case has a user of its own", "session_id": "each case has a session of its own"}
 NO_PLACE = "the format has no place for it"
 PERSONAS = {
     "EXPERT": "An expert who gives every detail at once, brief and businesslike; corrects a mistake once.",

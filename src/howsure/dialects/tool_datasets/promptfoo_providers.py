@@ -27,7 +27,7 @@ _VARIABLE = re.compile(r"\{\{\s*([\w.]+)\s*(?:\|[^}]*)?\}\}")
 _PATH = re.compile(r"(?:json|data|response)?((?:\??\.\w+|\[\d+\]|\[['\"][^'\"]+['\"]\])+)")
 
 
-class NotAskable(ValueError):
+class UnsupportedProvider(ValueError):
     """Why a provider cannot be asked here."""
 
 
@@ -41,7 +41,7 @@ def provider_candidates(config: JsonDocument, folder: ToolFolder, prompts: Seque
         name = next(name for name in names if name and name not in taken)
         try:
             found.targets[name], found.calls[name] = _target(id, settings, folder)
-        except NotAskable as error:
+        except UnsupportedProvider as error:
             found.refused[name] = f"{id} {error}"
     return found
 
@@ -95,17 +95,17 @@ def _target(id: str, settings: Row, folder: ToolFolder) -> tuple[Row, Row]:
         more = {"arguments": arguments} if arguments else {}
         return {"kind": "function", "function": f"{CODE}:{function}", **more}, {}
     hint = "it is code in another language than Python" if kind == "file" else "name another one with --target"
-    raise NotAskable(f"is not asked here; {hint}")
+    raise UnsupportedProvider(f"is not asked here; {hint}")
 
 
 def _chat(kind: str, rest: str, settings: Row, folder: ToolFolder) -> tuple[Row, Row]:
     interface, colon, _ = rest.partition(":")
     known = interface in CHATS[kind]
     if colon and kind != "ollama" and not known and not interface.startswith("ft"):
-        raise NotAskable(f"is not asked here; its interface {interface!r} is no chat")
+        raise UnsupportedProvider(f"is not asked here; its interface {interface!r} is no chat")
     model = rest.removeprefix(f"{interface}:") if colon and known else rest
     if not model or settings.get("transform"):
-        raise NotAskable("names no model" if not model else "has a transform in JavaScript, which is not run")
+        raise UnsupportedProvider("names no model" if not model else "has a transform in JavaScript, which is not run")
     address = settings.get("apiBaseUrl") or settings.get("baseURL")
     block: Row = {"kind": "chat", "model": f"{kind.removesuffix('openai') or kind}:{model}"}
     block["model"] += f"@{address}" if address else ""
@@ -125,7 +125,7 @@ def _tools(value: Any, folder: ToolFolder) -> list[Any]:
         path = folder.folder / value.removeprefix(FILE_PREFIX)
         inside = path.resolve().is_relative_to(folder.folder.resolve())
         if not (inside and path.is_file() and path.suffix in (".json", *YAML_ENDINGS)):
-            raise NotAskable(f"has tools that are not here: {value}")
+            raise UnsupportedProvider(f"has tools that are not here: {value}")
         value = folder.value(path)
     return [msgspec.to_builtins(tool) for tool in tools_in(value) or ()]
 
@@ -134,9 +134,9 @@ def _http(url: str, settings: Row) -> Row:
     answer = settings.get("transformResponse", settings.get("responseParser", ""))
     path = _PATH.fullmatch(str(answer).strip()) if answer else None
     if answer and path is None:
-        raise NotAskable(f"has a `transformResponse` that is code, which is not run: {answer}")
+        raise UnsupportedProvider(f"has a `transformResponse` that is code, which is not run: {answer}")
     if settings.get("request"):
-        raise NotAskable("has a raw `request`, which is not sent here")
+        raise UnsupportedProvider("has a raw `request`, which is not sent here")
     sent = {key: settings[key] for key in ("method", "headers", "body") if settings.get(key) not in (None, {})}
     block = {"kind": "http", **_placeholders({"url": url, **sent})}
     return {**block, "answer": path[1].replace("?.", ".").removeprefix(".")} if path else block

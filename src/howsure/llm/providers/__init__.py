@@ -18,10 +18,7 @@ MISTRAL = ProviderAddress(
     url="https://api.mistral.ai/v1", url_variables=("MISTRAL_BASE_URL",), key_variables=("MISTRAL_API_KEY",)
 )
 VLLM = ProviderAddress(
-    url="http://127.0.0.1:8000/v1",
-    url_variables=("VLLM_BASE_URL",),
-    key_variables=("VLLM_API_KEY",),
-    key_needed=False,
+    url="http://127.0.0.1:8000/v1", url_variables=("VLLM_BASE_URL",), key_variables=("VLLM_API_KEY",), key_needed=False
 )
 # A key goes only where its own variable's address points: OPENAI_API_KEY is never sent to an address given here.
 COMPATIBLE = ProviderAddress(

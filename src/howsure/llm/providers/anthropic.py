@@ -69,9 +69,7 @@ class AnthropicProvider:
 
     name = "anthropic"
     address = ProviderAddress(
-        url="https://api.anthropic.com",
-        url_variables=("ANTHROPIC_BASE_URL",),
-        key_variables=("ANTHROPIC_API_KEY",),
+        url="https://api.anthropic.com", url_variables=("ANTHROPIC_BASE_URL",), key_variables=("ANTHROPIC_API_KEY",)
     )
 
     def url(self, spec: ModelSpec) -> str:

@@ -342,11 +342,7 @@ class LeasedLimiter(CallLimiter):
     worker's own."""
 
     def __init__(
-        self,
-        most: int,
-        requests: LeasedTokens | None,
-        tokens: LeasedTokens | None,
-        budget: LeasedBudget | None = None,
+        self, most: int, requests: LeasedTokens | None, tokens: LeasedTokens | None, budget: LeasedBudget | None = None
     ) -> None:
         super().__init__(most, RateLimits(), monotonic)
         self._request_stock = requests

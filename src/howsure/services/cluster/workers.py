@@ -29,13 +29,7 @@ from howsure.errors import ConfigInvalid, HowsureError, InputError
 from howsure.model.result import Result
 from howsure.model.run import DatasetPin, Run
 from howsure.model.run_request import RUN_PREFIX
-from howsure.services.cluster.coordinator import (
-    LeasedBudget,
-    RateCoordinator,
-    SharedCache,
-    WorkerLeases,
-    WorkerReport,
-)
+from howsure.services.cluster.coordinator import LeasedBudget, RateCoordinator, SharedCache, WorkerLeases, WorkerReport
 from howsure.services.cluster.shards import Shard, is_cuttable, shard_cases, shard_positions
 from howsure.services.files import address_problem, is_address, native_path
 from howsure.services.host.document_files import is_reference

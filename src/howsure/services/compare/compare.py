@@ -22,14 +22,7 @@ from howsure.reports.run_facts import points_text
 from howsure.services.compare.comparability import changed_between, drop_changed, run_mismatches, same_rules
 from howsure.services.compare.differences import DifferenceOptions, compared_quantities, test_family, verdict_difference
 from howsure.services.compare.flips import find_flaky, find_flips
-from howsure.services.compare.pairs import (
-    PairedUnits,
-    RunColumns,
-    pair_clusters,
-    pair_faces,
-    pair_units,
-    side_columns,
-)
+from howsure.services.compare.pairs import PairedUnits, RunColumns, pair_clusters, pair_faces, pair_units, side_columns
 from howsure.services.compare.variance import read_noise
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store

@@ -104,11 +104,5 @@ def _ruling(condition: PassRate, judge: GateRuling, found: RateCorrection) -> Ga
         )
     text += f" The judge alone says: {judge.outcome.value}. {judge.reason}"
     return replace(
-        judge,
-        outcome=outcome,
-        reason=text,
-        value=found.value,
-        interval=found.interval,
-        n=total,
-        needed_cases=None,
+        judge, outcome=outcome, reason=text, value=found.value, interval=found.interval, n=total, needed_cases=None
     )

@@ -33,14 +33,7 @@ class Permission(Enum):
 
 FOR_EVERYBODY = frozenset({Permission.PUBLIC, Permission.OWN_SESSIONS})
 ORGANIZATION_WIDE = frozenset(
-    {
-        Permission.KEYS,
-        Permission.SESSIONS,
-        Permission.AUDIT,
-        Permission.ERASE,
-        Permission.WEBHOOKS,
-        Permission.METRICS,
-    }
+    {Permission.KEYS, Permission.SESSIONS, Permission.AUDIT, Permission.ERASE, Permission.WEBHOOKS, Permission.METRICS}
 )
 """Permissions that are not about agents: a caller limited to some agents does not have them."""
 SERVICE_WIDE = frozenset({Permission.METRICS})

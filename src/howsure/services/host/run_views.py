@@ -66,7 +66,7 @@ class RunListFilter(Struct, frozen=True, kw_only=True):
     until: datetime | None = None
 
     @property
-    def looks_closer(self) -> bool:
+    def needs_reading(self) -> bool:
         """Whether a run must be read to know if it matches."""
         looked_at = (self.test_set_id, self.rubric_id, self.name, self.tag, self.since, self.until)
         return any(each is not None for each in looked_at)
@@ -135,7 +135,7 @@ class RunViews:
             agent_id=chosen.agent_id,
             states=states,
             within=scope,
-            matches=chosen.matches if chosen.looks_closer else None,
+            matches=chosen.matches if chosen.needs_reading else None,
         )
         live = [await self._live(run) for run in found]
         # One that is still interrupted here does not go on by itself, so it does not count as running.

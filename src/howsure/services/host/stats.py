@@ -69,11 +69,7 @@ def _group(key: str, total: Mapping[tuple[str, str], int]) -> StatsGroup:
     tally = Tally(passed=passed, failed=failed, errored=errored, skipped=sum(own.values()) - passed - failed - errored)
     rate = pass_rate_of(tally)
     return StatsGroup(
-        key=key,
-        **to_builtins(tally),
-        total=tally.total,
-        pass_rate=rate.value,
-        pass_rate_interval=rate.interval,
+        key=key, **to_builtins(tally), total=tally.total, pass_rate=rate.value, pass_rate_interval=rate.interval
     )
 
 

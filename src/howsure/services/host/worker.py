@@ -46,7 +46,7 @@ CarryJob = Callable[[Host, Job, str, asyncio.Event], Awaitable[None]]
 """Executes a job for an owner, and sets the event after the first result that is kept."""
 
 
-async def carry_here(host: Host, job: Job, owner: str, got_on: asyncio.Event) -> None:
+async def execute_here(host: Host, job: Job, owner: str, got_on: asyncio.Event) -> None:
     """Execute a job in this process."""
     await execute_job(host, job.run_id, RunClaim(owner=owner), got_on.set)
 
@@ -54,7 +54,7 @@ async def carry_here(host: Host, job: Job, owner: str, got_on: asyncio.Event) ->
 class Worker:
     """`await Worker(host).run(stop)` works until `stop` is set; unfinished runs then go back into the queue."""
 
-    def __init__(self, host: Host, pace: WorkerPace = DEFAULT_PACE, carry: CarryJob = carry_here) -> None:
+    def __init__(self, host: Host, pace: WorkerPace = DEFAULT_PACE, carry: CarryJob = execute_here) -> None:
         self._host = host
         self._pace = pace
         self._carry = carry
@@ -80,10 +80,7 @@ class Worker:
             while len(self._tasks) < rules.runs:
                 owner = this_owner(f"worker-{uuid4().hex}")
                 job = await queue.claim(
-                    owner,
-                    per_agent=rules.runs_per_agent,
-                    overall=rules.runs,
-                    per_organization=rules.runs_of,
+                    owner, per_agent=rules.runs_per_agent, overall=rules.runs, per_organization=rules.runs_of
                 )
                 if job is None:
                     return

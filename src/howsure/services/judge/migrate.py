@@ -18,13 +18,7 @@ from howsure.model.calibration import Figure, JudgeMigration, JudgeShift, Verdic
 from howsure.model.run import Run
 from howsure.model.run_request import RunRequest
 from howsure.model.score import UNIT, Score
-from howsure.services.judge.agreement import (
-    case_rate,
-    group_by_level,
-    label_coverage,
-    label_weights,
-    mean_figure,
-)
+from howsure.services.judge.agreement import case_rate, group_by_level, label_coverage, label_weights, mean_figure
 from howsure.services.judge.calibrate import label_pin, read_labelled_grades
 from howsure.services.judge.judge_records import run_judge_pin
 from howsure.services.judge.judge_tests import verdict_word

@@ -165,10 +165,7 @@ async def _compare(
 
 
 def _report(
-    work: Workspace,
-    judge: str,
-    cases: int,
-    results: Sequence[PairwiseComparison | JudgeFailed | BudgetReached],
+    work: Workspace, judge: str, cases: int, results: Sequence[PairwiseComparison | JudgeFailed | BudgetReached]
 ) -> PairsReport:
     compared = [each for each in results if isinstance(each, PairwiseComparison)]
     failures = Counter(

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from howsure.config import ServiceSettings
 from howsure.engine.candidates import CandidateRepeat
-from howsure.engine.run import Clock, Mark, attempts_left, hear_nothing, mark_nothing, run_attempts, stopped_result
+from howsure.engine.run import Clock, Mark, attempts_left, ignore_mark, ignore_result, run_attempts, stopped_result
 from howsure.errors import (
     CaseFailure,
     ConfigInvalid,
@@ -88,7 +88,7 @@ class RunClaim(Struct, frozen=True, kw_only=True):
     owner: str = ""
     suspects: Collection[int] = ()
     stopped: Mapping[int, str] = field(default_factory=dict)
-    mark: Mark = mark_nothing
+    mark: Mark = ignore_mark
 
 
 UNCLAIMED = RunClaim()
@@ -176,7 +176,7 @@ async def _batches(
 ) -> AsyncGenerator[list[Result]]:
     """Results as they finish: first the suspects, one at a time, so that one that kills its process is known; then all
     others, or as many as make the run `sure`."""
-    hear = sure.watch.hear if sure else hear_nothing
+    hear = sure.watch.hear if sure else ignore_result
     suspects = set(claim.suspects) - done
     rounds = [(done, suspects, 1)] if suspects else []
     for finished, only, concurrency in (*rounds, (done | suspects, None, plan.concurrency)):

@@ -254,7 +254,7 @@ class _RunPlanner(Struct, frozen=True):
         request, materials, models, participants = self.request, self.materials, self.models, self.participants
         datasets = tuple(map(_dataset_pin, cases.datasets))
         responses = materials.answers.pins if materials.answers else ()
-        evals = tuple(map(_file_pin, request.evals))
+        evals = tuple(DatasetPin(path=stored_path(Path(each)), sha256=digest(Path(each))) for each in request.evals)
         pool = materials.pool.source if materials.pool else None
         dialects = {pin.dialect for pin in datasets}
         own_policies = [self.work.settings.policies] if self.work.settings.policies else []
@@ -340,10 +340,6 @@ def _dataset_pin(dataset: CheckedDataset) -> DatasetPin:
         name=str(dataset.header.get("name") or ""),
         version=dataset.header.get("version"),
     )
-
-
-def _file_pin(file: str) -> DatasetPin:
-    return DatasetPin(path=stored_path(Path(file)), sha256=digest(Path(file)))
 
 
 def profile_mark(rules: Rules, case: Case, grader: str) -> float | None:

@@ -118,7 +118,7 @@ def preflight(request: RunRequest, kit: Kit, look: Look, *, glance: bool = False
             raise PlanRefused("there is no case to run: the dataset holds none")
         filters = ", ".join(f"{key}:{','.join(values)}" for key, values in request.filters.items())
         wanted = filters or "a place under the limit"
-        raise PlanRefused(f"there is no case to run: none of {seen.read:,} has {wanted}{seen.what_there_is()}")
+        raise PlanRefused(f"there is no case to run: none of {seen.read:,} has {wanted}{seen.filter_hint()}")
     return CaseSelection(datasets=tuple(datasets), filters=request.filters, limit=request.limit, total=seen.total)
 
 
@@ -183,7 +183,7 @@ class _CaseTally:
             self.total += 1
             self._look(case)
 
-    def what_there_is(self) -> str:
+    def filter_hint(self) -> str:
         """The values that could have been filtered by, for a refusal."""
         told = ""
         for key, values in self._values.items():

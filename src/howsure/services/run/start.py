@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from howsure.dialects.datasets import bytes_added, is_of_others
+from howsure.dialects.datasets import bytes_added, has_foreign_dialect
 from howsure.dialects.lines import CaseLinesDialect
 from howsure.errors import Conflict, PlanRefused
 from howsure.model.access_scope import EVERYWHERE, AccessScope
@@ -387,4 +387,4 @@ def alike(first: Pins, second: Pins) -> bool:
 
 def _may_name_candidates(work: Workspace, request: RunRequest) -> bool:
     """Only files of other tools may name candidates."""
-    return any(is_of_others(Path(each), work.kit.dialects) for each in request.datasets)
+    return any(has_foreign_dialect(Path(each), work.kit.dialects) for each in request.datasets)

@@ -17,14 +17,7 @@ from msgspec.structs import replace
 from howsure.errors import ConfigInvalid, TargetFailed
 from howsure.model.case import Case
 from howsure.targets.adk.conversation import AdkDialogue, Parts
-from howsure.targets.adk.events import (
-    Event,
-    earlier_events,
-    lasting_state,
-    read_state,
-    temporary_state,
-    without_others,
-)
+from howsure.targets.adk.events import Event, earlier_events, lasting_state, read_state, temporary_state, without_others
 from howsure.targets.adk.spans import read_spans, with_declared
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.conversations import PromptedSession, text_prompt

@@ -15,14 +15,7 @@ from howsure.model.transcript import Message, ToolCall
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.conversations import chat_messages
 from howsure.targets.frameworks.in_process import Framework, InProcessSettings, InProcessTarget
-from howsure.targets.turns import (
-    TurnBuilder,
-    content_text,
-    convert_usage,
-    plain_value,
-    run_limited,
-    tool_call,
-)
+from howsure.targets.turns import TurnBuilder, content_text, convert_usage, plain_value, run_limited, tool_call
 
 GRAPHS = Framework("langgraph", "langgraph.graph", "langgraph", "langgraph", ("astream", "compile"), "a LangGraph")
 COMMON = frozenset({"agent", "model", "tools", "__start__", "__interrupt__"})

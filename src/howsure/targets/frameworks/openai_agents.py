@@ -12,14 +12,7 @@ from howsure.model.transcript import Message, ToolCall, Usage
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.conversations import chat_messages
 from howsure.targets.frameworks.in_process import Framework, InProcessSettings, InProcessTarget, context_state
-from howsure.targets.turns import (
-    TurnBuilder,
-    content_text,
-    convert_usage,
-    plain_value,
-    run_limited,
-    tool_call,
-)
+from howsure.targets.turns import TurnBuilder, content_text, convert_usage, plain_value, run_limited, tool_call
 
 SDK = Framework(
     "openai-agents", "agents", "openai-agents", "openai-agents", ("handoffs",), "an Agent of the OpenAI Agents SDK"

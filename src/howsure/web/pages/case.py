@@ -34,14 +34,7 @@ from howsure.store.pages import is_number
 from howsure.store.store import Store
 from howsure.web import conversations
 from howsure.web.pages.label import WORDS, rule_conditions
-from howsure.web.pages.run_cases import (
-    LIMIT,
-    CaseFilter,
-    case_address,
-    page_address,
-    read_case_filter,
-    row_anchor,
-)
+from howsure.web.pages.run_cases import LIMIT, CaseFilter, case_address, page_address, read_case_filter, row_anchor
 from howsure.web.responses import respond
 from howsure.web.routes import PageRoute, caller_of, host_of, requested_run
 

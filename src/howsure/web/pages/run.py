@@ -241,11 +241,7 @@ def errored_failures(results: Sequence[Result], errored: int) -> list[CommonFail
     more = "" if errored <= len(results) else f" (of the first {len(results)} that errored)"
     return [
         CommonFailure(
-            mark="errored",
-            grader=kind,
-            text=message + more,
-            number=number,
-            query=CaseFilter(verdict="errored").query(),
+            mark="errored", grader=kind, text=message + more, number=number, query=CaseFilter(verdict="errored").query()
         )
         for (kind, message), number in kinds.most_common(4)
     ]

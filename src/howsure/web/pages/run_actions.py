@@ -284,9 +284,7 @@ async def regrade_run(request: Request) -> Response:
         newest = await run_control.library_rubric(host, run, within)
         chosen = str(reference_to(newest)) if newest else ""
     change = RunRequest(
-        judge=form.get("judge", "").strip(),
-        rubric=chosen,
-        name=form.get("name", "").strip()[:MAX_NAME],
+        judge=form.get("judge", "").strip(), rubric=chosen, name=form.get("name", "").strip()[:MAX_NAME]
     )
     try:
         made = await run_control.regrade(host, request.path_params["run_id"], change, within)
