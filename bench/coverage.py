@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binom, fisher_exact
+from scipy.stats import t as student
 
 from howsure.stats.clusters import ClusterSums, cluster_rate
 from howsure.stats.estimates import estimate_mean, estimate_percentile, estimate_rate, reliability
-from howsure.stats.intervals import Interval, mean_interval, wilson
+from howsure.stats.intervals import Interval, wilson
 from howsure.stats.paired_differences import holm, mcnemar, paired_means, paired_rates, tango
 from howsure.stats.power import PairedRates, UnpairedRates, cases_needed
 from howsure.stats.sample_sizes import cases_for_rate, cases_for_value, is_equal, pairs_to_settle
@@ -80,7 +81,7 @@ def mean_rows(draws: int, random: Random) -> Iterator[Row]:
         yield f"mean of {n} grades of 1 to 5 at the ceiling", _held(found, grades), HELD
         if n >= 30:
             ours = [each.interval[1] - each.interval[0] for each in found if each and each.interval]
-            plain = [high - low for each in own.tolist() if (limits := mean_interval(each)) for low, high in [limits]]
+            plain = 2 * student.ppf(0.975, n - 1) * own.std(axis=1, ddof=1) / np.sqrt(n)
             yield f"its median width beside Student's t, {n} grades", float(np.median(ours) / np.median(plain)), WIDTH
     for n in (8, 15, 30, 60, 1000):
         # So near the promise that more draws are needed to see it.

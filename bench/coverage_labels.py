@@ -1,18 +1,21 @@
 """How often the intervals about labels and judges hold the truth, by simulation: rates and differences that labels
-correct, drawn in every way; kappa of few cases; agreement with several grades of a case. `rows` gives (setting,
-measured, promised); false decisions are given as the share of right ones."""
+correct, drawn in every way; kappa, F1 and correlations of few cases; agreement with several grades of a case. `rows`
+gives (setting, measured, promised); false decisions are given as the share of right ones."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
 from howsure.model.calibration import Figure
-from howsure.services.judge.agreement import case_rate
+from howsure.model.score import LIKERT, Score
+from howsure.services.judge.agreement import case_rate, rater_figures, rating_figures
+from howsure.services.judge.labels import GradeWithLabels, Label
 from howsure.services.judge.migrate import may_replace
-from howsure.stats.agreement_intervals import kappas, weighted_kappa
+from howsure.stats.agreement import cohen_kappa, kendall, pearson, spearman
+from howsure.stats.agreement_intervals import case_tables, f1_of_fails, f1_of_passes, kappas, table_figure
 from howsure.stats.draws import doubt_chances, stratum_chances
 from howsure.stats.intervals import Interval
 from howsure.stats.paired_differences import paired_rates
@@ -96,13 +99,70 @@ def difference_draw(random: Random, rates: tuple[float, float], n: int, labels: 
     return found is not None and _held(found.interval, rates[1] - rates[0])
 
 
-def kappa_draw(random: Random, truth: float, right: tuple[float, float], n: int) -> bool:
+def table_draw(
+    random: Random, truth: float, right: tuple[float, float], n: int, statistic: Callable[[Floats], Floats]
+) -> bool:
     cells = np.array([truth * right[0], truth * (1 - right[0]), (1 - truth) * (1 - right[1]), (1 - truth) * right[1]])
     people = (random.random(n) < truth).astype(np.float64)
     judge = _judge(random, people, right)
-    interval = weighted_kappa((people == 1).tolist(), (judge == 1).tolist(), range(n), [1.0] * n)[1]
+    tables = case_tables((people == 1).tolist(), (judge == 1).tolist(), range(n), [1.0] * n)
+    interval = table_figure(tables, statistic)[1]
     # Where kappa is undefined, nothing is said.
-    return interval is None or _held(interval, float(kappas(cells[None, :])[0]))
+    return interval is None or _held(interval, float(statistic(cells[None, :])[0]))
+
+
+def _grades(random: Random, alike: float, n: int) -> tuple[list[float], list[float]]:
+    """Grades of 1 to 5 by people and by a judge."""
+    people = random.normal(size=n)
+    judge = alike * people + np.sqrt(1 - alike**2) * random.normal(size=n)
+    first, second = (np.digitize(each, (-1.2, -0.5, 0.2, 0.9)) + 1.0 for each in (people, judge))
+    return first.tolist(), second.tolist()
+
+
+TRUE_GRADES = cache(lambda alike: _grades(np.random.default_rng(1), alike, 20_000))
+
+
+def correlation_draw(random: Random, figure: str, alike: float, n: int) -> bool:
+    known = {"spearman": spearman, "kendall": kendall, "pearson": pearson, "kappa": cohen_kappa}
+    truth = known[figure](*TRUE_GRADES(alike))
+    things = [
+        GradeWithLabels(
+            case_id=f"c{place}",
+            grader="g",
+            labels=(Label(case_id=f"c{place}", grader="g", value=person),),
+            grade=Score(name="g", value=judge, scale=LIKERT),
+        )
+        for place, (person, judge) in enumerate(zip(*_grades(random, alike, n), strict=True))
+    ]
+    found = rating_figures(things)
+    assert found is not None and truth is not None
+    interval = {"spearman": found.spearman, "kendall": found.kendall, "pearson": found.pearson, "kappa": found.kappa}
+    return interval[figure].value is None or _held(interval[figure].interval, truth)
+
+
+def alpha_draw(random: Random, wrong: float, n: int) -> bool:
+    """Three people who err independently."""
+
+    def said(number: int) -> list[GradeWithLabels]:
+        truth, errs = random.random(number) < 0.6, random.random((number, 3)) < wrong
+        return [
+            GradeWithLabels(
+                case_id=f"c{place}",
+                grader="g",
+                labels=tuple(
+                    Label(case_id=f"c{place}", grader="g", value=bool(right ^ err), annotator=name)
+                    for name, err in zip("abc", row, strict=True)
+                ),
+            )
+            for place, (right, row) in enumerate(zip(truth.tolist(), errs.tolist(), strict=True))
+        ]
+
+    found = rater_figures(said(n))
+    # Two raters agree by chance in p² + q², and in truth with (1 - wrong)² + wrong².
+    rate = 0.6 * (1 - wrong) + 0.4 * wrong
+    alike, chance = (1 - wrong) ** 2 + wrong**2, rate**2 + (1 - rate) ** 2
+    assert found is not None
+    return found.fleiss.value is None or _held(found.fleiss.interval, (alike - chance) / (1 - chance))
 
 
 def agreement_draw(random: Random, truth: float, cases: int, grades: int) -> bool:
@@ -156,11 +216,26 @@ def difference_settings() -> Iterator[Setting]:
                 yield name, partial(difference_draw, rates=rates, n=n, labels=labels, way=way, same=same), PROMISED
 
 
-def agreement_settings() -> Iterator[Setting]:
+def figure_settings() -> Iterator[Setting]:
     for truth, right in ((0.5, (0.9, 0.9)), (0.7, (0.95, 0.95)), (0.8, (0.9, 0.5)), (0.9, (0.95, 0.7))):
         for n in (10, 20, 30, 80, 300):
             name = f"kappa, {n} cases, people pass {truth:g}, judge {right[0]:g}/{right[1]:g}"
-            yield name, partial(kappa_draw, truth=truth, right=right, n=n), PROMISED
+            yield name, partial(table_draw, truth=truth, right=right, n=n, statistic=kappas), PROMISED
+            for word, statistic in (("passes", f1_of_passes), ("fails", f1_of_fails)):
+                name = f"F1 of {word}, {n} cases, people pass {truth:g}, judge {right[0]:g}/{right[1]:g}"
+                yield name, partial(table_draw, truth=truth, right=right, n=n, statistic=statistic), PROMISED
+    for alike in (0.3, 0.7, 0.95):
+        for n in (10, 20, 30, 100):
+            for figure in ("spearman", "kendall", "pearson", "kappa"):
+                name = f"{figure} of {n} grades of 1 to 5, {alike:g} alike"
+                yield name, partial(correlation_draw, figure=figure, alike=alike, n=n), PROMISED
+    for wrong in (0.1, 0.25):
+        for n in (10, 20, 30, 100):
+            name = f"Fleiss' kappa of three people, {n} cases, {wrong:.0%} wrong"
+            yield name, partial(alpha_draw, wrong=wrong, n=n), PROMISED
+
+
+def agreement_settings() -> Iterator[Setting]:
     for truth in (0.7, 0.9):
         for cases, grades in ((30, 5), (60, 10), (100, 12)):
             name = f"agreement {truth:g}, {cases} cases with {grades} grades"
@@ -173,7 +248,7 @@ def agreement_settings() -> Iterator[Setting]:
 
 def settings() -> list[Setting]:
     """Every setting: its name, one draw, and what is promised."""
-    return [*rate_settings(), *difference_settings(), *agreement_settings()]
+    return [*rate_settings(), *difference_settings(), *figure_settings(), *agreement_settings()]
 
 
 def rows(draws: int, seed: int) -> Iterator[tuple[str, float, float]]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench import coverage, coverage_labels, coverage_models, coverage_sure
 from howsure.services.judge.agreement import case_rate
-from howsure.stats.agreement_intervals import weighted_kappa
+from howsure.stats.agreement_intervals import case_tables, table_figure
 from howsure.stats.clusters import ClusterSums, cluster_rate
 from howsure.stats.estimates import estimate_mean, estimate_percentile, reliability
 from howsure.stats.intervals import Interval
@@ -109,7 +109,7 @@ def difference_by_people(random: Random, labels: int) -> Found:
 def kappa(random: Random, n: int) -> Found:
     people = (random.random(n) < 0.7).astype(np.float64)
     judge = coverage_labels._judge(random, people, (0.95, 0.8))
-    value, interval = weighted_kappa((people == 1).tolist(), (judge == 1).tolist(), range(n), [1.0] * n)
+    value, interval = table_figure(case_tables((people == 1).tolist(), (judge == 1).tolist(), range(n), [1.0] * n))
     return value or 0.0, interval
 
 

@@ -8,13 +8,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from random import Random
 from statistics import fmean
 from typing import Any
 
 from msgspec import structs
 
-from bench.halves import gap_beyond_trained, is_built_on, our_gap
+from bench.halves import gap_beyond_trained, interval_by_question, is_built_on, our_gap
 from howsure.judges.base import Question
 from howsure.judges.offline.judge import OfflineJudge
 from howsure.judges.offline.opinions import AgreementKind, MeasuredAgreement, NoOpinion, OfflineOpinion
@@ -23,7 +22,6 @@ from howsure.model.expectation import ReferenceAnswer
 from howsure.model.score import Part
 from howsure.model.transcript import Transcript
 from howsure.stats.agreement import cohen_kappa, spearman
-from howsure.stats.intervals import bootstrap_interval
 
 DATA = Path(os.environ.get("HOWSURE_SHARED", Path(__file__).parents[2] / "shared")) / "data"
 JUDGE = OfflineJudge()
@@ -102,10 +100,7 @@ def _beside(entries: Sequence[Any], said: Sequence[bool | None], people: Sequenc
     """Kappa, and the interval that drawing whole questions gives."""
     kappa = cohen_kappa([one is True for one in said], people)
     same = [(entry["question"], one is other) for entry, one, other in zip(entries, said, people, strict=True)]
-    interval = bootstrap_interval(
-        same, lambda drawn: fmean(one for _, one in drawn), Random(1), cluster=lambda pair: pair[0]
-    )
-    low, high = interval or (0.0, 1.0)
+    low, high = interval_by_question(same, lambda drawn: fmean(one for _, one in drawn), lambda pair: pair[0])
     return f"kappa {kappa:.3f}, interval {low:.3f} to {high:.3f} by question"
 
 
@@ -120,8 +115,7 @@ def gaps(entries: Sequence[Any]) -> Iterator[MeasuredAgreement]:
         ("the same, less the trained matcher's", gap_beyond_trained),
     ):
         value, n = statistic(answers) or 0.0, len(answers)
-        interval = bootstrap_interval(answers, statistic, Random(1), cluster=lambda answer: answer[0])
-        low, high = interval or (-1.0, 1.0)
+        low, high = interval_by_question(answers, statistic, lambda answer: answer[0])
         print(f"  {what}: {value:.3f}, interval {low:.3f} to {high:.3f} by question")
         what = f"short reference answers, {what}"
         yield MeasuredAgreement(

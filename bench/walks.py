@@ -206,6 +206,8 @@ def traced_child(trace: Trace) -> Iterator[None]:
             os.environ |= {} if before is None else {"PYTHONPATH": before}
     if told.exists():
         trace.calls.update((file, function) for file, function in json.loads(told.read_text()))
+    else:
+        print("no process of its own was traced: on a busy machine it may be killed before it has reported")
 
 
 def wait_for(attempt: Callable[[], Any]) -> None:

@@ -229,15 +229,15 @@ class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """How long a case may compute without letting the other cases of its run go on, before it is stopped; on the
     command line, too."""
     organizations: dict[str, OrganizationSettings] = field(default_factory=dict)
-    """What single organisations may use, by their id."""
+    """Limits of single organisations, by their id."""
     largest_body: int = 64 * 1024 * 1024
     """The largest request that is read, in bytes: a dataset that is uploaded, or documents that are imported."""
     largest_json: int = 8 * 1024 * 1024
     """The largest request that is not a file, in bytes. Forms may have 64 KiB, and those of the library 1 MB."""
     connections: int = 1_000
-    """Connections at a time; whoever comes beyond them is answered 503."""
+    """Connections at a time; further ones are answered 503."""
     requests_per_minute: int = 0
-    """Requests that each key may send in a minute; whoever sends more is answered 429; 0: no limit."""
+    """Requests that each key may send in a minute; further ones are answered 429; 0: no limit."""
     origins: tuple[str, ...] = ()
     """Pages of other origins that may ask: `https://pages.example`."""
     host_names: tuple[str, ...] = ()
@@ -247,16 +247,16 @@ class ServiceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     proxies: tuple[str, ...] = ()
     """Addresses or networks of your reverse proxies: only they may say, in `X-Forwarded-For`, who is asking."""
     session_idle_minutes: float = 60.0
-    """After so many minutes without a request somebody must sign in again."""
+    """After this many minutes without a request, users must sign in again."""
     session_hours: float = 12.0
-    """After so many hours somebody must sign in again in any case."""
+    """After this many hours, users must sign in again in any case."""
     retention: RetentionSettings = RetentionSettings()
-    """How long each kind of data is kept. The service takes out what is older once a day, and so does `howsure db
-    purge`."""
+    """How long each kind of data is kept. The service removes what is older once a day; `howsure db purge` does so at
+    once."""
     undelete_days: int = 30
-    """For so many days a deleted document can be brought back; then its content is gone."""
+    """For this many days a deleted document can be brought back; then its content is gone."""
     oidc: OidcSettings | None = None
-    """The provider where people sign in, besides keys and passwords."""
+    """The provider at which people sign in, besides keys and passwords."""
 
     def runs_of(self, organization_id: str) -> int:
         """How many runs of an organisation may be worked on at a time."""

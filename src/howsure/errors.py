@@ -5,8 +5,8 @@
     │   ├── DatasetInvalid    a file has problems: all of them, with their places
     │   ├── ConfigInvalid     howsure.yaml, the environment or an option is wrong
     │   │   ├── NotTrusted    the settings of a folder would run code or send secrets, and nobody has allowed it
-    │   │   └── StorageFault  where things are kept is damaged, gone or closed to us: its operator must act
-    │   │       └── Unreachable   the database is away or locked: what was to be done can be done later
+    │   │   └── StorageFault  the database is damaged, gone or not accessible: its operator must act
+    │   │       └── Unreachable   the database cannot be reached or is locked: the same can be done later
     │   ├── DamagedRow        a row of the database cannot be read: `howsure db check` names all of them
     │   ├── UnknownName       a dialect, grader, profile … that nobody registered
     │   ├── PlanRefused       the run cannot give what was asked of it
@@ -47,7 +47,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 MAX_PROBLEMS = 1_000
-"""How many problems of one file or request are listed; further ones are counted."""
+"""How many problems of one file or request are listed; others are only counted."""
 
 
 class Level(Enum):
@@ -122,15 +122,15 @@ class ConfigInvalid(InputError):
 
 
 class NotTrusted(ConfigInvalid):
-    """What a folder brings may not be run or sent."""
+    """The settings of a folder are not trusted."""
 
 
 class StorageFault(ConfigInvalid):
-    """Nothing can be kept until the operator acts."""
+    """The database cannot be used until its operator acts."""
 
 
 class Unreachable(StorageFault):
-    """The database cannot be used just now."""
+    """The database, or a service that was asked, cannot be used just now."""
 
 
 class UnknownName(InputError):
@@ -197,7 +197,7 @@ class PolicyFailed(CaseFailure):
 
 
 class CaseStopped(CaseFailure):
-    """The case did not let the other cases go on, or ended the process that worked on it."""
+    """The case blocked the other cases, or ended the process that worked on it."""
 
 
 class ModelFailed(CaseFailure):
@@ -221,18 +221,18 @@ class UserInterrupt(BaseException):
 
 
 class ComputeTimeout(BaseException):
-    """Raised inside code of an attempt that has not let other attempts go on for too long."""
+    """Raised inside code of an attempt that has blocked other attempts for too long."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"it did not let other cases go on for {seconds:g} s (compute_seconds)")
+        super().__init__(f"it blocked other cases for {seconds:g} s (compute_seconds)")
 
 
 in_attempt: ContextVar[bool] = ContextVar("in_attempt", default=False)
-"""Whether what runs belongs to an attempt: only that may be stopped by a `ComputeTimeout`."""
+"""Whether the running code belongs to an attempt: only then may a `ComputeTimeout` stop it."""
 
 
 NUL = "the character U+0000 (NUL)"
-"""What no id, name or label may have: PostgreSQL cannot store it, so SQLite does not either."""
+"""Not allowed in ids, names and labels: PostgreSQL cannot store it, so SQLite does not either."""
 LONGEST_MESSAGE = 20_000
 """How many characters of an error's message are kept."""
 _POISON = re.compile("[\ud800-\udfff\0]")
@@ -246,7 +246,7 @@ def printable(text: str) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """What an error says, printable and cut, whatever its class makes of `str`."""
+    """The message of an error, printable and cut, even if its `str` fails."""
     text = "(its message cannot be read)"
     with suppress(Exception):  # it must never break what reports it
         text = str(error)
@@ -280,7 +280,7 @@ class boundary:
             if _ends_this_task(error):
                 return
             words = " ".join(filter(None, (type(error).__name__, message_of(error))))
-            raise self._kind(f"{self._who}: it wanted to end the program ({words})") from error
+            raise self._kind(f"{self._who}: it tried to end the program ({words})") from error
         words = ": ".join(filter(None, (type(error).__name__, message_of(error))))
         raise self._kind(f"{self._who}: {words}") from error
 
@@ -289,8 +289,8 @@ NO_LOOP = object()
 
 
 def _ends_this_task(error: BaseException) -> bool:
-    """Whether somebody ends what runs here: the program is interrupted, or this task is cancelled or closed. Otherwise
-    it is the code inside that wants to end the program."""
+    """Whether the program is interrupted, or this task is cancelled or closed. Otherwise the code inside wants to end
+    the program."""
     asyncio: Any = sys.modules.get("asyncio")  # importing it would take longer than all the rest of `--help`
     task: Any = NO_LOOP
     with suppress(RuntimeError):  # there is no loop

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from random import Random
 from statistics import fmean
 from typing import Any, NamedTuple
 
 import pytest
+from bench.halves import interval_by_question
 
 from howsure.errors import JudgeFailed
 from howsure.judges.base import Question
@@ -23,7 +23,6 @@ from howsure.model.expectation import ReferenceAnswer
 from howsure.model.score import UNIT, Part
 from howsure.policies.verdicts import DEFAULT_MARK
 from howsure.stats.agreement import agreement, cohen_kappa
-from howsure.stats.intervals import bootstrap_interval
 from howsure.testing import a_case, a_transcript
 
 pytestmark = pytest.mark.shared
@@ -168,10 +167,7 @@ def gap(compared: Sequence[Compared], mark: Callable[[Compared], int]) -> float 
 
 
 def interval_of(compared: Sequence[Compared], mark: Callable[[Compared], int]) -> tuple[float, float]:
-    """Of 95 %, drawing whole questions: the answers to one are no independent observations."""
-    found = bootstrap_interval(compared, lambda drawn: gap(drawn, mark), Random(1), cluster=lambda each: each.question)
-    assert found is not None
-    return found
+    return interval_by_question(compared, lambda drawn: gap(drawn, mark), lambda each: each.question)
 
 
 def figure_of(what: str) -> float:

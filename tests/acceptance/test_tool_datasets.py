@@ -58,7 +58,7 @@ REASONS = {
     "lm-eval/gsm8k.yaml": "the data of this task is not here: openai/gsm8k is on the Hugging Face Hub",
     "lm-eval/truthfulqa_gen.yaml": "the data of this task is not here: truthfulqa/truthful_qa is on the",
     "ragas/discount_benchmark.csv": "no column says what the user asks",
-    "deepeval/test_example.py": "not recognised: it is text",
+    "deepeval/test_example.py": "not recognised: it is code, which is not run",
 }
 """What is not read, and the one reason."""
 WITH_MAP = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from api.operations import OPERATIONS, World
+from api.operations import OPERATIONS, World, a_dataset, a_rubric, entry
 from api.shared import AGENT, Asker, Service
 from howsure.api.access import ORGANIZATION_HEADER
 from howsure.api.app import PREFIX
@@ -179,3 +179,57 @@ def test_what_is_no_json_is_not_said_to_be(described: Json, path: str, kind: str
 
 def test_the_description_is_of_what_is_there(described: Json) -> None:
     assert sorted((method.upper(), path) for method, path, _ in operations(described)) == OPERATIONS
+
+
+def closed(schema: Any) -> Any:
+    """The schema, where an object has no field but those that are described."""
+    if isinstance(schema, list):
+        return [closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: closed(value) for key, value in schema.items()}
+    return (
+        {**inner, "additionalProperties": False}
+        if schema.get("additionalProperties") is True and "properties" in inner
+        else inner
+    )
+
+
+def test_no_answer_has_a_field_that_is_not_described(described: Json, ask: Asker) -> None:
+    ask("PUT", f"/bots/{AGENT}/context", EXAMPLES.bodies["BotGiven"])
+    scenario = {
+        "persona": "A client",
+        "initial_message": "hello",
+        "max_turns": 2,
+        "goal": "a voucher",
+        "facts": {"order": "17"},
+    }
+    items = [
+        entry(1),
+        {**entry(2), "type": "scenario", "inputs": {**scenario, "conversation_plan": "Ask twice."}},
+        {**entry(3), "type": "transcript", "inputs": {"messages": [{"role": "user", "content": "hi", "start_ms": 0}]}},
+        {**entry(4), "inputs": {"message": "break it"}},
+    ]
+    key = ask.made("/test-sets", {"name": "All", "agent_id": AGENT, "items": items})["test_set_id"]
+    rubric = ask.made("/rubrics", a_rubric())["rubric_id"]
+    asked = {"bot_id": AGENT, "test_set_id": key, "rubric_id": rubric, "gates": ["pass_rate > 0.5"], "repeat": 2}
+    run = ask.finished(ask.made("/evaluations", asked, 202)["run_id"])["run_id"]
+    dataset = ask.made("/datasets", a_dataset())["dataset_id"]
+    older = ask.finished(ask.made("/runs", {"dataset_id": dataset}, 202)["run_id"])["run_id"]
+    ids = {"/runs": run, "/rubrics": rubric, "/test-sets": key, "/bots": AGENT, "/datasets": dataset}
+    undescribed: list[str] = []
+    for template, operations in described["paths"].items():
+        path = template.removeprefix("/api/v1").replace("{version}", "1").replace("{a}", "1").replace("{b}", "1")
+        path = path.replace("{run_id}", run).replace("{first}", run).replace("{second}", older)
+        path = path.replace("{id}", ids.get("/" + path.split("/")[1], "{id}"))
+        if "get" not in operations or "{" in path or path.endswith("/events"):
+            continue
+        reply = ask("GET", path)
+        content = operations["get"]["responses"]["200"]["content"].get("application/json")
+        if reply.status != 200 or content is None:
+            continue
+        schema = {**closed(content["schema"]), "components": closed(described["components"])}
+        undescribed += [
+            f"{path}: {fault.message[:300]}" for fault in Draft202012Validator(schema).iter_errors(reply.body)
+        ]
+    assert undescribed == []

@@ -49,3 +49,16 @@ async def test_what_a_request_does_not_say_the_operator_does(tmp_path: Path, sai
         order = requested(test_set_id=key, agent_id=AGENT, engine=said)
         ordered = await submit_run(Host(clustered, ask.host.store), order, EVERYWHERE)
         assert ordered.run.pins.request.engine == engine
+
+
+async def test_the_settings_hold_for_runs_of_the_service_as_on_the_command_line(tmp_path: Path) -> None:
+    async with serving(tmp_path, runs=1) as ask:
+        key = await a_test_set(ask, entry(1))
+        work, said = ask.host.work, {"max_concurrency": 3, "batch_criteria": True, "gates": ("errors <= 0",)}
+        host = Host(Workspace(replace(work.settings, anchors="latest", **said), work.kit, work.folder), ask.host.store)
+        plain = (await submit_run(host, requested(test_set_id=key, agent_id=AGENT), EVERYWHERE)).run.pins.request
+        assert (plain.concurrency, plain.batch_criteria, plain.gates) == (3, True, ("errors <= 0",))
+        assert plain.anchors == ""
+        order = requested(test_set_id=key, agent_id=AGENT, concurrency=2, gates=("pass_rate >= 0.5",))
+        asked = (await submit_run(host, order, EVERYWHERE)).run.pins.request
+        assert (asked.concurrency, asked.gates) == (2, ("errors <= 0", "pass_rate >= 0.5"))

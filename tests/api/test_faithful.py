@@ -272,3 +272,19 @@ def test_a_run_may_have_several_rubrics(ask: Asker) -> None:
     )
     refused = ask("POST", "/evaluations", {**asked, "rubric_ids": [clash]})
     assert (refused.status, "have a rule HI" in refused.body["detail"]) == (422, True)
+
+
+def test_a_rubric_that_is_not_asked_is_not_named_and_a_warning_says_so(ask: Asker) -> None:
+    key = made_test_set(ask, GREETINGS[0])
+    rubric = ask.made("/rubrics", {"name": "Kindness", "rules": [{**KIND, "component_scope": "function"}]})["rubric_id"]
+    config = ask.made("/evaluator-configs", {"name": "C", "evaluators": [{"type": "criteria"}]})["config_id"]
+    asked = {"bot_id": AGENT, "test_set_id": key, "rubric_id": rubric}
+    for limit, why in (
+        ({"component_scope": "prompt"}, "the rubric 'Kindness' is not used: none of its rules is about prompt"),
+        ({"config_id": config}, "the rubric 'Kindness' is not used: the grader `rubric` is not among those chosen"),
+    ):
+        queued = ask.made("/evaluations", {**asked, **limit}, 202)
+        assert (queued["rules_count"], queued["warnings"]) == (0, [why])
+        run = ask.finished(queued["run_id"])
+        assert (run["rubric_id"], run["rubric_rules_total"], run["component_scores"]) == (None, None, None)
+        assert (why in run["notes"], "rubric" in run["made_of"]) == (True, False)

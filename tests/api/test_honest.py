@@ -16,7 +16,7 @@ import pytest
 
 from api.operations import a_dataset, a_rubric, a_test_set, entry
 from api.served import BOT, serving, serving_workspace
-from api.shared import AGENT
+from api.shared import AGENT, Asker
 from howsure.api.errors import CODES, problem_code
 from howsure.api.server import ServerOptions, serve
 from howsure.config import Engine, ServiceSettings, Settings
@@ -147,11 +147,11 @@ async def test_cases_that_there_are_not_are_refused(tmp_path: Path) -> None:
         nothing = await ask("POST", "/runs", {"test_set_id": key, "item_ids": ["i9"]})
         assert (nothing.status, nothing.body["problems"][0]["code"]) == (422, "unknown-item")
         table = await ask("POST", "/runs", {"test_set_id": key, "match": "exact"})
-        assert (table.status, table.body.get("problems")) == (422, None)
+        assert (table.status, table.body["problems"][0]["field"]) == (422, "match")
         assert table.body["detail"].startswith("`match` is for plain tables")
         talk = {"bot_id": AGENT, "test_set_id": key, "mode": "transcript", "conversation_ids": ["x"], "target": "bot"}
         refused = await ask("POST", "/evaluations", talk)
-        assert (refused.status, refused.body["detail"]) == (400, "`mode: transcript` asks nobody: leave out target")
+        assert (refused.status, refused.body["detail"]) == (400, "`mode: transcript` calls no agent: leave out target")
 
 
 async def test_a_finished_conversation_is_not_sent_to_the_default_target(tmp_path: Path) -> None:
@@ -245,3 +245,106 @@ async def test_a_database_that_hangs_does_not_hold_up_ready(tmp_path: Path) -> N
             replies = await asyncio.gather(*(ask("GET", "/ready") for _ in range(3)))
             assert [each.status for each in replies] == [503, 503, 503]
             assert monotonic() - begun < 2.0
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"name": "x",\n "rules": tru}', ("json-syntax", "", 2, 11)),
+        (b'{"name": "x",\n "name": "y"}', ("json-duplicate-key", "name", 2, 2)),
+        (b'{"name": "\\ud800"}', ("json-surrogate", "name", 1, 10)),
+        (b'{"name": NaN}', ("json-not-finite", "name", 1, 10)),
+        ('{"name": "x"}'.encode("utf-16"), ("encoding", "", 1, 1)),
+    ],
+    ids=["not JSON", "a key twice", "half a character", "no number", "another encoding"],
+)
+def test_broken_json_is_told_as_in_a_file(ask: Asker, body: bytes, expected: tuple[Any, ...]) -> None:
+    reply = ask("POST", "/rubrics", body, Content_Type="application/json")
+    assert reply.status == 422
+    (problem,) = reply.body["problems"]
+    assert tuple(problem[name] for name in ("code", "field", "line", "column")) == expected
+
+
+def test_every_refusal_lists_its_problems(ask: Asker) -> None:
+    key = ask.made("/test-sets", a_test_set())["test_set_id"]
+    talk = {"messages": [{"role": "user", "content": "hi"}]}
+    questions = [{"question": "a?", "expected_answer": "b", "question_id": "1"}] * 2
+    for method, path, body, expected in (
+        ("GET", "/runs?since=yesterday", None, [("since", "refused")]),
+        ("GET", "/runs?limit=5&limit=6", None, [("limit", "too-many")]),
+        ("GET", "/results?cursor=zzz", None, [("cursor", "refused")]),
+        ("POST", "/runs", {"test_set_id": key, "match": "exact"}, [("match", "refused")]),
+        ("POST", "/runs", {"test_set_id": key, "rubric_version": 2}, [("rubric_version", "refused")]),
+        ("POST", "/webhooks", {"url": "http://example.com", "events": ["run.failed"]}, [("url", "refused")]),
+        (
+            "POST",
+            "/question-sets",
+            {"name": "q", "questions": questions},
+            [("questions[1].question_id", "duplicate-id")],
+        ),
+        (
+            "POST",
+            "/evaluate-transcript",
+            {**talk, "test_set_id": "none", "rubric_id": "none", "eval_model": "none", "tool_calls": [{}]},
+            [
+                ("test_set_id", "not-found"),
+                ("tool_calls", "refused"),
+                ("rubric_id", "not-found"),
+                ("eval_model", "refused"),
+            ],
+        ),
+    ):
+        reply = ask(method, path, body)
+        assert (reply.status, [(each["field"], each["code"]) for each in reply.body["problems"]]) == (422, expected)
+        assert not any("line" in each for each in reply.body["problems"])
+
+
+async def test_an_agent_is_called_as_in_the_body_and_a_missing_key_is_of_the_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    async with serving_workspace(a_workspace(tmp_path)) as ask:
+        key = (await ask("POST", "/test-sets", a_test_set())).body["test_set_id"]
+        wrong = {"test_set_id": key, "agent_id": "nobody", "eval_model": "openai:gpt-5", "item_ids": ["i1", "none"]}
+        reply = await ask("POST", "/runs", wrong)
+        assert [(each["field"], each["code"]) for each in reply.body["problems"]] == [
+            ("agent_id", "unknown-bot"),
+            ("eval_model", "not-configured"),
+            ("item_ids", "unknown-item"),
+        ]
+        run = (await ask("POST", "/runs", {"test_set_id": key})).body["run_id"]
+        await ask.finished(run)
+        again = {"eval_model": "openai:gpt-5", "rubric_id": "none", "profile": "none", "test_set_version": 9}
+        reply = await ask("POST", f"/runs/{run}/regrade", again)
+        assert [each["field"] for each in reply.body["problems"]] == [
+            *("eval_model", "profile", "rubric_id", "test_set_version")
+        ]
+
+
+async def test_a_bot_service_that_is_away_may_be_asked_later(tmp_path: Path) -> None:
+    async with serving(tmp_path, bot_service="http://127.0.0.1:9/bots/{id}") as ask:
+        reply = await ask("GET", "/bots/somebody/context")
+        assert (reply.status, reply.headers["retry-after"]) == (503, "5")
+
+
+def test_what_is_wrong_with_shape_and_meaning_is_told_together(ask: Asker) -> None:
+    items = [
+        {"type": "scenario", "name": "x", "inputs": {"message": "m"}, "expected": {}},
+        {"type": "song", "name": "y", "inputs": {}, "expected": {}},
+    ]
+    told = ask("POST", "/test-sets", {"name": "", "items": items}).body["problems"]
+    assert [(each["field"], each["code"]) for each in told] == [
+        ("name", "too-short"),
+        ("items[1].type", "unknown-value"),
+        ("items[0].inputs.persona", "missing-field"),
+        ("items[0].inputs.initial_message", "missing-field"),
+    ]
+    path = f"/rubrics/{ask.made('/rubrics', a_rubric())['rubric_id']}"
+    rules = [{"id": "A", "name": "a", "severity": "low"}, {"id": "A", "severity": "huge"}]
+    for method in ("PUT", "PATCH"):
+        told = ask(method, path, {"name": "x", "rules": rules}).body["problems"]
+        assert {(each["field"], each["code"]) for each in told} == {
+            ("rules[1].name", "missing-field"),
+            ("rules[1].severity", "unknown-value"),
+            ("rules[1].id", "duplicate-id"),
+        }

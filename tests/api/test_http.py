@@ -80,7 +80,7 @@ def test_a_client_that_polls_reads_less_than_half(ask: Asker) -> None:
 
         return ask.service.within(read)
 
-    for path in (f"/runs/{run_id}", f"/runs/{run_id}/results?limit=40"):
+    for path in (f"/runs/{run_id}", f"/runs/{run_id}/results", f"/runs/{run_id}/report"):
         plain, wise = bytes_read(path, "identity"), bytes_read(path, "gzip")
         assert wise < plain / 10, (path, plain, wise)
 
@@ -168,6 +168,8 @@ def test_events_go_on_after_the_last_that_was_heard(ask: Asker) -> None:
     later = ask("GET", f"/runs/{run_id}/events", Last_Event_ID=ids[0]).raw.decode()
     assert "event: progress" not in later
     assert "event: end" in later
+    # 204 tells a browser not to ask again.
+    assert ask("GET", f"/runs/{run_id}/events", Last_Event_ID=ids[1]).status == 204
 
 
 def test_a_caller_is_told_what_there_is(ask: Asker) -> None:

@@ -49,6 +49,11 @@ async def test_without_the_setting_nobody_is_counted(tmp_path: Path) -> None:
     assert (reply.status, "ratelimit-limit" in reply.headers) == (200, False)
 
 
+def test_no_key_waits_longer_than_a_minute_whatever_the_clock_shows() -> None:
+    # 107.449 + 60 - 107.449 is a little more than 60.
+    assert RequestRates(2, lambda: 107.449).count("k").reset == 60
+
+
 def test_the_minute_of_a_key_begins_with_its_first_request() -> None:
     now = 500.0
     rates = RequestRates(2, lambda: now)

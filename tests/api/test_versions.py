@@ -105,6 +105,19 @@ def test_a_description_is_changed_only_as_it_was_read(ask: Asker) -> None:
     assert ask("GET", CONTEXT).body["system_prompt"] == "Mine"
 
 
+def test_a_description_is_patched_deleted_and_written_anew(ask: Asker) -> None:
+    ask("PUT", CONTEXT, a_bot(system_prompt="Be kind."))
+    changed = ask("PATCH", CONTEXT, {"bot_name": "Renamed"}, If_Match='"1"')
+    assert (changed.status, changed.body["bot_name"], changed.body["system_prompt"]) == (200, "Renamed", "Be kind.")
+    assert ask("PATCH", CONTEXT, {"bot_name": "late"}, If_Match='"1"').status == 412
+    assert ask("DELETE", CONTEXT).status == 204
+    assert ask("GET", CONTEXT).status == ask("PATCH", CONTEXT, {}).status == 404
+    assert ask("POST", f"{CONTEXT}/undelete").body["bot_name"] == "Renamed"
+    ask("DELETE", CONTEXT)
+    assert ask("PUT", CONTEXT, a_bot(bot_name="Anew")).headers["etag"] == '"3"'
+    assert [each["bot_name"] for each in ask("GET", f"{CONTEXT}/versions").body][:2] == ["Anew", "Renamed"]
+
+
 @pytest.mark.parametrize("way", ["GET", "PUT", "POST"])
 def test_whoever_reads_one_document_reads_who_wrote_it(ask: Asker, way: str) -> None:
     made = ask.made("/rubrics", a_rubric(note="first"))

@@ -17,8 +17,9 @@ import pytest
 from api.served import serving
 from howsure.api import reference
 from howsure.api.middleware import BODY_SECONDS, CHUNK_SECONDS
+from howsure.api.openapi import read_meanings
 from howsure.api.pages import LARGEST
-from howsure.api.published import MEANINGS, PUBLISHED_FIELDS
+from howsure.api.published import PUBLISHED_FIELDS
 from howsure.client import errors
 from howsure.client.blocking_client import BlockingFacade, Client
 from howsure.client.connection import Retries
@@ -73,20 +74,32 @@ def test_what_is_not_marked_as_added_is_what_the_first_document_has() -> None:
     assert told - set(PUBLISHED_FIELDS.values()) == set()
     told_names = frozenset[str]().union(*told, ("score", "total", "passed", "comment", "message"))
     assert frozenset[str]().union(*PUBLISHED_FIELDS.values()) == told_names
-    assert "| `sentence` | text | always | *added*: What it means, in words |" in PAGE
-    assert "| `run_id` | text | always |  |" in PAGE
+    assert "| `sentence` | text | always | *added*: The result in words |" in PAGE
+    assert "| `run_id` | text | always | The run: its id |" in PAGE
     assert "| `GET /stats` | *added*: " in PAGE
 
 
-def test_every_meaning_that_is_kept_is_shown() -> None:
-    shapes = asyncio.run(reference.describe_service())["components"]["schemas"]
-    shown = {
-        f"{place}: {field.get('description')}"
-        for name, shape in shapes.items()
+def test_every_field_and_parameter_says_what_it_means_and_no_meaning_is_idle() -> None:
+    """A field that is a shape of its own is described there."""
+    description, kept = asyncio.run(reference.describe_service()), read_meanings()
+    fields = {
+        (name, key): field
+        for name, shape in description["components"]["schemas"].items()
         for key, field in shape.get("properties", {}).items()
-        for place in (key, f"{name}.{key}")
     }
-    assert {f"{place}: {meaning}" for place, meaning in MEANINGS.items()} - shown == set()
+    assert [place for place, field in fields.items() if "$ref" not in field and not field.get("description")] == []
+    silent = [
+        f"{method} {path}: {each['name']}"
+        for path, operations in description["paths"].items()
+        for method, operation in operations.items()
+        for each in operation.get("parameters", ())
+        if not each.get("description")
+    ]
+    assert silent == []
+    shown = {f"{place}: {field.get('description')}" for (_, place), field in fields.items()}
+    assert {f"{place}: {meaning}" for place, meaning in kept.fields.items()} - shown == set()
+    own = {(shape, key) for shape, meanings in kept.shapes.items() for key in meanings}
+    assert [each for each in own if fields.get(each, {}).get("description") != kept.shapes[each[0]][each[1]]] == []
 
 
 def ran(command: list[str], given: str) -> subprocess.CompletedProcess[str]:

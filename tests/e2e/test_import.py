@@ -323,4 +323,4 @@ def test_files_that_are_no_results_are_told_what_they_are(howsure: Howsure, tmp_
     (tmp_path / "empty.json").write_text("")
     assert "there is nothing in this file" in howsure("import", tmp_path / "empty.json").err
     (tmp_path / "notes.txt").write_text("hello")
-    assert "not recognised as results of a tool (known: " in howsure("import", tmp_path / "notes.txt").err
+    assert "not recognised as results of a tool: it is text (known: " in howsure("import", tmp_path / "notes.txt").err

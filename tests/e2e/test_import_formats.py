@@ -168,3 +168,61 @@ def test_a_newer_schema_and_items_without_answers_are_refused(howsure: Howsure, 
     items = {"name": "run", "datasetRunItems": [{"id": "i", "traceId": "t", "datasetItemId": "d"}]}
     empty = howsure("import", write_json(tmp_path / "items.json", items))
     assert (empty.code, "name their traces only" in empty.err) == (2, True)
+
+
+AZURE = {
+    "inputs.query": "2+2?", "inputs.response": "4", "outputs.f1.f1_score": 0.9, "outputs.f1.f1_result": "pass",
+    "outputs.relevance.relevance": 1.0, "outputs.relevance.relevance_result": "fail",
+    "outputs.relevance.relevance_threshold": 3, "outputs.relevance.relevance_reason": "off the point",
+}  # fmt: skip
+OLD_ROW = {"prompt": {"raw": "Say hi to Bo", "display": "Say hi to {{n}}"}, "vars": {"n": "Bo"}, "success": True,
+           "response": {"output": "hi"}}  # fmt: skip
+REPORT_CASE = {"name": "c1", "inputs": "2+2?", "output": "4", "expected_output": "4", "scores": {}, "labels": {},
+               "assertions": {"Equals": {"value": True, "reason": None}}, "task_duration": 0.1}  # fmt: skip
+EARLY = {"id": 1, "epoch": 1, "input": "2+2?", "target": "4", "score": {"value": "C"}, "output": {}}
+SHAPES: dict[str, tuple[Any, tuple[int, ...], str]] = {
+    "azure": ({"rows": [AZURE], "metrics": {}}, (1, 0, 1, 0, 0), ""),
+    "promptfoo": (
+        {"version": 1, "results": [OLD_ROW, {**OLD_ROW, "success": False, "error": "no match"},
+                                   {**OLD_ROW, "success": False, "error": "API error", "response": None}],
+         "stats": {"successes": 1, "failures": 2}, "table": {}},
+        (3, 1, 1, 1, 0), "promptfoo says successes 1, and so do its samples here."),
+    "pydantic-evals": (
+        {"name": "r", "cases": [REPORT_CASE], "failures": [{"name": "c2", "inputs": "?", "error_message": "boom"}]},
+        (2, 1, 0, 1, 0), ""),
+    "inspect": (
+        {"version": 1, "status": "success", "eval": {"task": "t", "model": "m/x"}, "plan": {},
+         "results": {"scorer": {"name": "match"}, "metrics": {"accuracy": {"name": "accuracy", "value": 1}}},
+         "samples": [EARLY]},
+        (1, 1, 0, 0, 0), "inspect says match accuracy 1, and so do its samples here."),
+    "deepeval": (
+        {"testRunData": {"testCases": [{"name": "a", "input": "?", "success": True, "metricsData": []}],
+                         "testPassed": 1, "testFailed": 0}},
+        (1, 1, 0, 0, 0), "deepeval says tests passed 1, tests failed 0, and so do its samples here."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SHAPES)
+def test_other_versions_and_wrappings_of_results_are_imported(howsure: Howsure, tmp_path: Path, kind: str) -> None:
+    document, counts, note = SHAPES[kind]
+    write_json(tmp_path / "x.json", document)
+    run = howsure("import", "x.json", "--json").json
+    assert tuple(run[key] for key in ("total", "passed", "failed", "errored", "skipped")) == counts
+    assert not note or note in run["notes"]
+    assert f"these are results of {kind}, not a dataset" in howsure("init", "--data", "x.json").err
+
+
+NO_RESULTS = {
+    "t.csv": (b"n,[gpt] Say hi\nBo,[PASS] hi\n", "this is a table of promptfoo, which has no scores"),
+    "s.json": (b'{"_resultsLoaded": false, "id": "e", "config": {}, "results": [], "prompts": []}',
+               "the eval was saved without its rows, which are in promptfoo's database"),
+    "c.json": (b'{"title": {}}', "not recognised as results of a tool: it is JSON with the fields `title`"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_RESULTS)
+def test_what_has_no_results_is_told_what_it_is(howsure: Howsure, tmp_path: Path, name: str) -> None:
+    content, said = NO_RESULTS[name]
+    (tmp_path / name).write_bytes(content)
+    done = howsure("import", name)
+    assert (done.code, said in done.err) == (2, True), done

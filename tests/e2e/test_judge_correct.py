@@ -90,11 +90,11 @@ def test_labels_of_unknown_drawing_correct_nothing_and_it_says_what_to_do(
     for method in ("prediction_powered", "sensitivity_specificity"):
         (found,) = howsure("judge", "correct", "kind", "--method", method, "--json").json["rates"]
         assert found["rate"] is None
-        assert "nobody knows how the labels were drawn" in found["reason"]
+        assert "it is unknown how the labels were drawn" in found["reason"]
         assert "`howsure label next RUN`" in found["reason"]
     done = howsure("gate", "kind", "--gate", "pass_rate >= 0.5", "--labels", tmp_path / "labels.jsonl")
     assert done.code == 2
-    assert "nobody knows how the labels were drawn" in done.err
+    assert "it is unknown how the labels were drawn" in done.err
 
 
 def fill_in(path: Path, right: Callable[[int], bool] = people_pass) -> Path:

@@ -140,6 +140,10 @@ def test_a_judge_that_talks_nonsense_errors_every_case_and_the_run_ends(howsure:
     assert done.json["errored"] + done.json["failed"] == done.json["total"]
     errored = howsure("results", "--verdict", "errored").json
     assert all("no idea" in json.dumps(each, ensure_ascii=False) for each in errored)
+    # What is tried again is asked again: the cache has the nonsense.
+    first = model.calls
+    howsure("retry", "latest", "--errors", "--quiet")
+    assert model.calls > first
 
 
 @pytest.mark.parametrize("model", ["flaky"], indirect=True)

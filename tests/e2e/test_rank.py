@@ -99,7 +99,7 @@ def test_pairs_are_judged_blind_in_both_orders_and_a_lean_to_the_first_place_is_
 def test_what_cannot_be_ranked_is_refused_with_what_to_do(howsure: Howsure) -> None:
     for arguments, told in (
         (("judge", "pairs", "four"), "the judge 'offline' cannot compare answers: name one with --judge"),
-        (("rank", "four", "--candidate", "ada"), "one candidate alone has nobody to be compared with"),
+        (("rank", "four", "--candidate", "ada"), "one candidate alone cannot be compared"),
         (("rank", "four", "--candidate", "eve"), "there is no candidate 'eve'; there are 'ada', 'bob', 'cy', 'dan'"),
         (("rank", "four", "--by", "pairs"), "no judge compared these candidates yet: `howsure judge pairs"),
         (("rank", "four", "--by", "charm"), "'ada' has no grader 'charm'; it has choice"),

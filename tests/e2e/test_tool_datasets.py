@@ -342,3 +342,78 @@ def test_one_tools_dataset_becomes_anothers(howsure: Howsure, folder: Path, kind
             "deepeval": {"id": "p1", "input": "Who?", "expected_output": "Ada"},
         }[kind]
     )
+
+
+CONFIGS: dict[str, tuple[dict[str, str], int, str]] = {
+    # the files, how many cases they give, and the first problem or warning
+    "a text that begins with True": ({"c.yaml": "prompts: ['{{v}}']\ntests: [{vars: {v: True story}}]\n"}, 1, ""),
+    "prompts alone": ({"c.yaml": "prompts: [Say hi]\nproviders: [echo]\n"}, 1, ""),
+    "patterns and lists in files": (
+        {"c.yaml": "prompts: ['{{v}}{{w}}']\ntests: [file://t/*.yaml, {vars: file://t/v/x.yaml}]\n",
+         "t/a.yaml": "- vars: v/x.yaml\n", "t/b.yaml": "- vars: {v: file://n/*.txt}\n", "t/v/x.yaml": "v: 1\nw: 2\n",
+         "n/1.txt": "one", "n/2.txt": "two"}, 4, ""),
+    "scenarios in a file": (
+        {"c.yaml": "prompts: ['{{v}}']\nscenarios: [file://s.yaml]\n",
+         "s.yaml": "- config: [{vars: {v: a}}, {vars: {v: b}}]\n  tests: [{description: x}]\n"}, 2, ""),
+    "a list that is no list of texts": (
+        {"c.yaml": "prompts: ['{% for k, v in talk[1] %}{{k}}: {{v}}{% endfor %}']\n"
+                   "tests: [{vars: {talk: [{user: a}, {bot: b}]}}]\n"}, 1, ""),
+    "a variable of the environment": (
+        {"c.yaml": "prompts: ['Hi {{env.USER}}']\ntests: [{vars: {}}]\n"}, 1,
+        "1 × prompt with a variable of the environment: which is empty here"),
+    "what a test has beyond what is read": (
+        {"c.yaml": "prompts: ['{{v}}']\ntests: [{vars: {v: a}, options: {rubricPrompt: x}}]\n"}, 1,
+        "1 × `rubricPrompt` of a test: has no counterpart here and is not used"),
+    "red teaming": (
+        {"c.yaml": "targets: [echo]\nredteam: {plugins: [pii]}\n"}, 0,
+        "there are no tests here: promptfoo makes those of `redteam` before it runs"),
+    "tests that code makes": (
+        {"c.yaml": "prompts: [x]\ntests: file://t.py:make\n"}, 0,
+        "tests that are made by code are not read: file://t.py:make"),
+    "tests in a workbook": (
+        {"c.yaml": "prompts: [x]\ntests: file://t.xlsx\n"}, 0,
+        "tests that are in a workbook are not read: file://t.xlsx"),
+    "an image": (
+        {"c.yaml": "prompts: ['{{v}}']\ntests: [{vars: {v: file://cat.jpg}}]\n", "cat.jpg": ""}, 0,
+        "this variable is an image, a sound or a PDF: cat.jpg; only texts are asked here"),
+    "a task of lm-eval that includes another": (
+        {"c.yaml": '"include": base.yaml\n"task": sub\n',
+         "base.yaml": "dataset_path: cais/mmlu\ndoc_to_text: q\ndoc_to_target: a\n"}, 0,
+        "the data of this task is not here: cais/mmlu is on the Hugging Face Hub"),
+    "a group of lm-eval": (
+        {"c.yaml": "group: mmlu\ntask: [a, b]\n"}, 0, "this is a group of tasks, with no data of its own"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_configurations_of_many_shapes_are_read_or_give_one_reason(howsure: Howsure, tmp_path: Path, name: str) -> None:
+    files, count, said = CONFIGS[name]
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (report,) = howsure("validate", "c.yaml", "--json").json["files"]
+    assert (report["cases"], len(report["problems"])) == (count, 0 if count else 1)
+    assert [each["message"] for each in (*report["problems"], *report["warnings"])][:1] == ([said] if said else [])
+
+
+def test_a_dataset_of_several_files_runs_with_its_warnings(
+    howsure: Howsure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOWSURE_TRUST", "")
+    config = "prompts: ['{{v}}']\nproviders: [echo, 'openai:gpt-x']\ntests: file://t.csv\nextensions: [x]\n"
+    (tmp_path / "c.yaml").write_text(config)
+    (tmp_path / "t.csv").write_text("v,__expected,__expected2\nhi,contains: hi,javascript: output.length > 1\n")
+    done = howsure("run", "c.yaml", "--candidate", "echo", "--json")
+    assert (done.code, done.json["passed"]) == (0, 1)
+    assert "1 × assertion `javascript`: is code, which runs only where the file is trusted" in done.err
+
+
+def test_goldens_without_answers_wait_for_somebody_to_answer(howsure: Howsure, tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text("input,actual_output,expected_output,retrieval_context\n2+2?,,4,\n")
+    assert "Name a file with --responses, or a live --target" in howsure("run", "g.csv").err
+
+
+def test_outputs_of_a_dataset_are_the_reference(howsure: Howsure, tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"inputs": {"input": "2+2?"}, "outputs": {"output": "4"}, "split": "test"}\n')
+    (report,) = howsure("validate", "d.jsonl", "--json").json["files"]
+    assert report["columns"] == "inputs.input → input, outputs.output → expected; labels: split"

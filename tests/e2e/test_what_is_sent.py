@@ -98,7 +98,7 @@ def test_a_candidate_that_would_not_be_asked_is_refused(howsure: Howsure, datase
     settings(tmp_path, "targets:\n  good: {kind: chat, model: 'openai-compatible:m@http://127.0.0.1:9/v1'}\n")
     fixed = howsure("run", dataset, "--target", "good", "--candidate", "good", "--candidate", "bad")
     assert fixed.code == 2
-    assert "--candidate good: this target asks openai-compatible:m@http://127.0.0.1:9/v1 and nobody else" in fixed.err
+    assert "--candidate good: this target asks openai-compatible:m@http://127.0.0.1:9/v1 only; write" in fixed.err
     deaf = howsure("run", dataset, "--target", "function:bot.py:answer", "--candidate", "good", "--candidate", "bad")
     assert deaf.code == 2
     assert "--candidate good: the target function is never told which candidate it is" in deaf.err

@@ -30,8 +30,8 @@ TABLE = {
     "loop": ("errored", "agent", "no answer in 12 s"),
     "large state": ("passed", "", ""),
     "strange state": ("passed", "", ""),
-    "tool dies": ("errored", "agent", "the agent wanted to end the program (SystemExit 9)"),
-    "model dies": ("errored", "agent", "the agent wanted to end the program (SystemExit 7)"),
+    "tool dies": ("errored", "agent", "the agent tried to end the program (SystemExit 9)"),
+    "model dies": ("errored", "agent", "the agent tried to end the program (SystemExit 7)"),
     "quota": ("errored", "environment", "RESOURCE_EXHAUSTED: out of quota"),
     "quota raised": ("errored", "environment", "429 RESOURCE_EXHAUSTED"),
 }

@@ -25,6 +25,8 @@ from howsure.model.score import Score
 from howsure.model.transcript import Transcript
 from howsure.targets.frameworks.adk_runner import AdkAgentKind, AdkAgentSettings, adk_target
 from howsure.traces.declared import declared_tools
+from howsure.traces.read import read_trace
+from howsure.traces.trace import ToolOutcome
 
 
 @pytest.fixture(autouse=True)
@@ -106,16 +108,33 @@ async def test_a_long_running_tool_gets_its_result_from_the_case() -> None:
     assert found.answer == "The tool said {'status': 'approved'}."
 
 
-async def test_agents_behind_a_tool_take_part_and_judges_see_the_tools_there_are() -> None:
-    class Boss(ScriptedLlm):
-        async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
-            # The word `order` makes the scripted model call `lookup_order`: here that is an agent.
-            async for one in super().generate_content_async(llm_request, stream):
-                for part in one.content.parts or []:
-                    if part.function_call:
-                        part.function_call.args = {"request": "Hi"}
-                yield one
+class Boss(ScriptedLlm):
+    """The word `order` makes the scripted model call `lookup_order`: here that is an agent, which is asked this."""
 
+    request: str = "Hi"
+
+    async def generate_content_async(self, llm_request: Any, stream: bool = False) -> Any:
+        async for one in super().generate_content_async(llm_request, stream):
+            for part in one.content.parts or []:
+                if part.function_call:
+                    part.function_call.args = {"request": self.request}
+            yield one
+
+
+async def test_what_an_agent_behind_a_tool_spent_and_what_its_tools_gave_is_known() -> None:
+    helper = an_agent(issue_refund, name="lookup_order", description="Finds orders")
+    boss = Agent(name="boss", model=Boss(request="Refund"), instruction="Lead.", tools=[AgentTool(helper)])
+    trace = read_trace((await told(boss, "Where is my order?")).spans or ())
+    assert [(use.name, use.outcome) for use in trace.tool_uses] == [
+        ("lookup_order", ToolOutcome.SUCCEEDED),
+        ("issue_refund", ToolOutcome.SUCCEEDED),
+    ]
+    assert [(call.model, call.agent) for call in trace.llm_calls] == [
+        ("gemini-2.5-flash", agent) for agent in ("boss", "lookup_order", "lookup_order", "boss")
+    ]
+
+
+async def test_agents_behind_a_tool_take_part_and_judges_see_the_tools_there_are() -> None:
     def search(words: str, most: int = 5) -> list[str]:
         """Search orders."""
         return []

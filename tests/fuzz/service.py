@@ -138,7 +138,8 @@ class FuzzedService:
         async def receive() -> dict[str, Any]:
             part = next(parts, None)
             if part is None:
-                await asyncio.wait_for(gone.wait(), SECONDS)
+                async with asyncio.timeout(SECONDS):
+                    await gone.wait()
                 return {"type": "http.disconnect"}
             return {"type": "http.request", "body": part, "more_body": False}
 

@@ -177,7 +177,7 @@ async def test_retention_leaves_a_checkpoint_and_the_rest_verifies(location: str
         assert await store.audit.trim(NOON + timedelta(days=8), NOON + timedelta(days=9)) == 3
         assert (await store.audit.verify()).problems == ()
         told = (await store.audit.verify(old)).problems
-        assert told == () or "retention took out" in told[0]
+        assert told == () or "retention removed" in told[0]
         await store._database.write(
             lambda it: it.exec_driver_sql("DELETE FROM audit WHERE action = 'audit-checkpoint'")
         )

@@ -103,7 +103,7 @@ def test_damaged_results_are_counted_as_damaged_once_they_are_marked(location: s
     text = CliRunner().invoke(program, ["show", RUN, "--database", location]).stdout
     assert "3 damaged" in text
     again = CliRunner().invoke(program, ["db", "check", "--database", location])
-    assert "4 to see to" in again.stdout  # the result of the damaged case is named, too
+    assert "4 problems" in again.stdout  # the result of the damaged case is named, too
     entries = json.loads(CliRunner().invoke(program, ["audit", "list", "--json", "--database", location]).stdout)
     assert [(entry["action"], entry["subject"]) for entry in entries] == [("db-mark", f"{RUN} results=3")]
 

@@ -312,8 +312,8 @@ def test_a_token_that_is_not_as_it_should_be_signs_nobody_in(person: Person, lie
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ({"state": "0" * 64}, "not to a question of this browser"),
-        ({"state": None}, "not to a question of this browser"),
+        ({"state": "0" * 64}, "does not belong to a sign-in of this browser"),
+        ({"state": None}, "does not belong to a sign-in of this browser"),
         ({"iss": "https://evil.example"}, "comes from another provider"),
         ({"code": None, "error": "access_denied"}, "did not sign you in: access_denied"),
         ({"code": None}, "did not sign you in"),
@@ -414,7 +414,7 @@ async def test_a_new_key_is_found_after_a_minute(provider: Provider, monkeypatch
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ({"issuer": "https://evil.example"}, "says that it is another one"),
+        ({"issuer": "https://evil.example"}, "names another issuer"),
         ({"token_endpoint": "http://evil.example/token"}, "describes itself wrongly"),
         ({"jwks_uri": None}, "describes itself wrongly"),
     ],

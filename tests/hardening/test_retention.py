@@ -167,7 +167,7 @@ def test_the_command_says_what_it_would_take_out(tmp_path: Path, monkeypatch: py
     )
     told = json.loads(CliRunner().invoke(program, ["db", "purge", "--dry-run", "--json"]).stdout)
     assert told == {"dry_run": True, "purged": {"deleted_documents": 0, "runs": 0, "audit": 0, "files": 0}}
-    assert "nothing taken out" in CliRunner().invoke(program, ["db", "purge"]).stdout
+    assert "nothing removed" in CliRunner().invoke(program, ["db", "purge"]).stdout
     (tmp_path / "howsure.yaml").write_text("service:\n  retention:\n    runs: a year\n")
     refused = CliRunner().invoke(program, ["db", "purge"])
     assert refused.exit_code == 2

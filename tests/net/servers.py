@@ -128,7 +128,8 @@ class Loopback:
             return web.json_response(["shop", "sleepy"])
         if path in ("/run", "/run_sse"):
             body = await request.json()
-            said = f"user {body['user_id']} by {path} with {request.headers.get('X-Case', 'nothing')}"
+            with_what = request.headers.get("X-Case", "nothing")
+            said = f"user {body['user_id']} by {path} with {with_what} of {body['app_name']}"
             event = {"author": "desk", "content": {"role": "model", "parts": [{"text": said}]}}
             if body["app_name"] == "sleepy":
                 await asyncio.sleep(0.3)

@@ -215,7 +215,7 @@ TARGETS = [
          ASKED + " --target function:bot.py:answer --target function:bot.py:wrong", {"total": 1, "failed": 1},
          {"total": 2}, guards="two targets"),
     sent("run --candidate", "a target whose model is fixed refuses it", "--candidate good --candidate bad",
-         ASKED + " --target good", {"exit": 2, "out": "and nobody else"}, {"passed": 1},
+         ASKED + " --target good", {"exit": 2, "out": "only; write --target chat"}, {"passed": 1},
          settings="targets: {good: {kind: chat, model: 'openai-compatible:plain'}}", guards="fixed model"),
     sent("run --candidate", "a function that is not told refuses several", "--candidate v1 --candidate v2",
          ASKED + " --target function:bot.py:answer", {"exit": 2, "out": "never told"}, {"passed": 1},

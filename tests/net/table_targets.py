@@ -338,11 +338,11 @@ ADK_ROWS = [
         ("url", "where it is", {}, {"has " + SAID: "by /run"}, {"exit": 3}, {"url": "$BOT/nowhere"}),
         (
             "app_name",
-            "the app on it: this one is slow",
-            {"app_name": "sleepy", "turn_seconds": 0.1},
-            {"exit": 3},
-            {"has " + SAID: "by /run"},
-            {"turn_seconds": 0.1},
+            "the app on it",
+            {"app_name": "sleepy"},
+            {"has " + SAID: "of sleepy"},
+            {"has " + SAID: "of shop"},
+            {},
         ),
         ("user_id", "one user", {"user_id": "ana"}, {"has " + SAID: "user ana"}, {"no has " + SAID: "user ana"}, {}),
         (

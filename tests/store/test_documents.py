@@ -49,7 +49,7 @@ async def test_a_change_is_the_next_version_and_the_one_before_stays_as_it_was(k
 
 async def test_what_is_there_is_not_made_twice(kept: Store) -> None:
     await kept.documents.create(RUBRIC, "r1", draft())
-    with pytest.raises(Conflict, match="there is a rubric r1 already"):
+    with pytest.raises(Conflict, match="the rubric r1 is there already"):
         await kept.documents.create(RUBRIC, "r1", draft("other"))
     assert (await kept.documents.get(RUBRIC, "r1")).edition.body == b"one"
     # The same id elsewhere is another document.

@@ -242,7 +242,7 @@ async def test_what_brings_its_workers_down_fails_unless_it_gets_on(kept: Store,
         assert sorted(await kept.queue.reclaim("somebody/")) == [stuck, going]
     failed = await kept.run(stuck)
     assert (failed.state, (await job_of(kept, stuck)).state) == (RunState.FAILED, JobState.DONE)
-    assert failed.error.startswith("whoever worked on this run went down, 5 times in a row")
+    assert failed.error.startswith("the process of this run died 5 times in a row")
     assert (await job_of(kept, going)).tries == 1
     assert await taken(kept) == going
 

@@ -164,7 +164,7 @@ def test_what_ends_the_program_or_the_task_is_never_a_failure_of_a_case(stop: Ba
 )
 async def test_code_inside_a_task_that_wants_to_end_the_program_is_a_failure(stop: BaseException) -> None:
     with (
-        pytest.raises(TargetFailed, match=r"target 'x': it wanted to end the program \("),
+        pytest.raises(TargetFailed, match=r"target 'x': it tried to end the program \("),
         boundary(TargetFailed, "target 'x'"),
     ):
         raise stop

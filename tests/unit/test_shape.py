@@ -91,6 +91,46 @@ def test_no_function_is_over_sixty_lines_and_no_import_hides_in_one() -> None:
     assert (long, importing) == ([], [])
 
 
+def imported_names() -> Iterator[tuple[str, str, str]]:
+    """What is taken from a module that is imported by name, which no type checker follows: place, module, name."""
+    for file, tree in modules().items():
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            bound: dict[str, str] = {}
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign) and (name := imported_by_name(node.value)):
+                    bound[ast.unparse(node.targets[0])] = name
+            for node in ast.walk(function):
+                if isinstance(node, ast.Attribute):
+                    module = imported_by_name(node.value) or bound.get(ast.unparse(node.value), "")
+                    if module:
+                        yield f"{file}:{node.lineno}", module, node.attr
+
+
+def imported_by_name(node: ast.expr) -> str:
+    """The file of the module, where this is `import_module` with one of ours."""
+    called = re.fullmatch(r"import_module\('howsure\.([\w.]+)'\)", ast.unparse(node))
+    path = called[1].replace(".", "/") if called else ""
+    return next((file for file in (f"{path}.py", f"{path}/__init__.py") if file in modules()), "")
+
+
+def test_what_is_taken_from_a_module_imported_by_name_is_there() -> None:
+    taken = list(imported_names())
+    assert len(taken) > 20, "the test finds them"
+    missing = [
+        f"{place} {name}"
+        for place, module, name in taken
+        if not re.search(rf"^(async )?(def|class) {name}\b|^{name}\b|\bimport .*\b{name}\b", text(module), re.MULTILINE)
+    ]
+    assert not missing
+
+
+@cache
+def text(file: str) -> str:
+    return (SOURCE / file).read_text(encoding="utf-8")
+
+
 def test_only_the_boundary_catches_everything() -> None:
     broad = [
         f"{file}:{node.lineno}"

@@ -76,7 +76,7 @@ def test_without_judges_the_page_says_so() -> None:
 def test_a_judge_that_nobody_measured_is_named_as_such() -> None:
     page = judges_page(judge_records([]), [judged_by(PIN), judged_by(PIN, 2)])
     (judge,) = page.judges
-    assert page.answer == "1 judge, and nobody has measured whether to believe them."
+    assert page.answer == "1 judge: how far to trust it has not been measured."
     assert judge.sentence.startswith("Not calibrated")
     assert (judge.spec, judge.version, judge.runs, judge.is_measured) == ("openai:gpt-9", "abababab", 2, False)
 

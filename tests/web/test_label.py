@@ -202,11 +202,15 @@ def test_who_one_is_may_be_said_only_where_nobody_signs_in(
 
 
 def test_the_start_offers_the_newest_run() -> None:
-    runs = [replace(the_run(1, name="nightly"), counts=replace(the_run().counts, total=40, passed=30, failed=4))]
-    page = label_home(runs, [LabelCount(runs[0].id, "ana", 3), LabelCount(runs[0].id, "bo", 1)])
-    assert page.answer == "4 labels by 2 people over the last 1 run."
-    assert page.offer == "34 results of nightly, drawn at random"
-    assert label_home([], []).answer == "There is nothing to label yet: no run has results."
+    counts = replace(the_run().counts, total=40, passed=30, failed=4)
+    # In the newest one no judge was asked: there is nothing to say about it.
+    newest, judged = (replace(the_run(number, name=name), counts=counts) for number, name in ((2, "x"), (1, "nightly")))
+    page = label_home([newest, judged], [LabelCount(judged.id, "ana", 3), LabelCount(judged.id, "bo", 1)], [judged.id])
+    assert page.answer == "4 labels by 2 people over the last 2 runs."
+    assert (page.offer, page.offered) == ("34 results of nightly, drawn at random", judged.id)
+    assert [line.was_judged for line in page.lines] == [False, True]
+    assert label_home([newest], [], []).offer == ""
+    assert label_home([], [], []).answer == "There is nothing to label yet: no run has results."
 
 
 def test_an_answer_is_kept_at_once_and_can_be_taken_back(served: Served, visitor: Visitor) -> None:
@@ -260,7 +264,7 @@ def test_agreement_of_two_people_and_the_judge(served: Served, visitor: Visitor)
     assert len(lines) == 24
     assert visitor.post(f"{address}/calibrate").leads_to == "/judges"
     judge = next(each for each in visitor.data("/judges")["judges"] if each["version"] == "cdcdcdcd")
-    assert judge["sentence"].startswith("Agrees with people on 90.1 % [57–100] n 11 of verdicts for rubric")
+    assert judge["sentence"].startswith("Agrees with people on 90.9 % [62–100] n 11 of verdicts for rubric")
 
 
 def test_of_many_labels_the_newest_count_and_the_page_says_so(

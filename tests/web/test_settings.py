@@ -16,7 +16,7 @@ from howsure.model.access_scope import AccessScope
 from howsure.services.host.keys import OWNER, Caller, KeyRequest, make_key
 from howsure.store.audit import AuditEntry
 from howsure.store.keys import ApiKey, KeyScope
-from howsure.web.pages.settings import read_key_form, settings_page
+from howsure.web.pages.settings import action_words, read_key_form, settings_page
 from store.making import NOON
 from web.pages_served import Served, serving
 from web.visiting import Visitor
@@ -115,6 +115,25 @@ def test_what_was_written_is_in_the_log(visitor: Visitor) -> None:
     visitor.post("/settings/keys", {"name": "noted", "scope": "read"})
     deed = visitor.data("/settings")["deeds"][0]
     assert (deed["actor"], deed["action"], deed["status"]) == ("local", "POST /settings/keys", 201)
+    assert (deed["told"], deed["outcome"]) == ("keys: add", "done")
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        ("POST /api/v1/runs", "runs: add"),
+        ("POST /api/v1/runs/{run_id}/cancel", "runs: cancel"),
+        ("POST /runs/{run_id}/{deed}", "runs: change"),
+        ("POST /library/{shelf}/import", "library: import"),
+        ("POST /library/{shelf}/{key}", "library: change"),
+        ("PUT /api/v1/bots/{id}/context", "context: change"),
+        ("DELETE /api/v1/webhooks/{id}", "webhooks: delete"),
+        ("POST /start", "start"),
+        ("sign-in", "sign in"),
+    ],
+)
+def test_the_log_says_in_words_what_was_done(action: str, words: str) -> None:
+    assert action_words(action) == words
 
 
 def test_long_lists_go_on(served: Served, visitor: Visitor) -> None:

@@ -1,6 +1,6 @@
 """Who the caller is and what it may do. Without keys the service serves only its own machine, and every caller may do
 everything; with them, a key opens what its scopes say, within its organisation and agents. Every route names a
-permission of `services/host/roles.py`. The requests of a key, and wrong keys from one address, are counted here."""
+permission of `services/host/roles.py`. Rate limits of keys, and of wrong keys from one address, are kept here."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _count_wrong_key(request: Request) -> None:
     throttle: SignInThrottle = request.app.state.wrong_keys
     address = request.client.host if request.client else ""
     if seconds := throttle.seconds_to_wait(None, address):
-        detail = f"too many keys from this address that open nothing: wait {seconds} seconds"
+        detail = f"too many invalid keys from this address: wait {seconds} seconds"
         raise HTTPException(429, detail, {"Retry-After": str(seconds)})
     throttle.count_attempt(None, address)
 

@@ -37,8 +37,8 @@ DOCUMENT_ROUTES = (
 
 
 class ServiceAccess(Struct, frozen=True, kw_only=True):
-    """How the service is reached. `keys_needed`: nothing but health is answered without one. `host_names` are those it
-    answers to; none: any. `wrong_keys` may come from an address within five minutes."""
+    """How the service is reached. `keys_needed`: only health is answered without a key. `host_names`: the host names it
+    answers to; empty: any. `wrong_keys`: how many wrong keys one address may send within five minutes."""
 
     keys_needed: bool = False
     host_names: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """The audit log of requests, in one place for the API and the pages: every write, every export and every refusal is
-written down before it is answered. Refusals come in floods: an address has some of them written down each minute, and
-the next one says how many there were besides."""
+written down before it is answered. Refusals come in floods: only some of an address are logged each minute, and the
+next entry counts the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger("howsure.audit")
 REFUSALS = (401, 403, 429)
 REFUSALS_EACH_MINUTE = 20
 ADDRESSES = 1000
-"""How many addresses are told apart."""
+"""How many addresses are counted separately."""
 EXPORTS = frozenset(
     (
         f"{PREFIX}/export",
@@ -37,7 +37,7 @@ EXPORTS = frozenset(
 )
 """The routes that hand out whole documents, results or the log itself."""
 AUDITED = "audited"
-"""The name in a request's state that says that it is in the log already, or changes nothing."""
+"""The key in a request's state that marks it as already logged, or as one that changes nothing."""
 
 
 class AuditMiddleware:
@@ -109,7 +109,7 @@ class RefusalCounts:
         self._numbers: dict[str, int] = {}
 
     def count(self, address: str) -> int:
-        """How many refusals the entry stands for that is to be written now; 0: none is to be written."""
+        """How many refusals the entry that is written now stands for; 0: no entry is written."""
         now = monotonic()
         unwritten = 0
         if now - self._begun.get(address, -60.0) >= 60.0:

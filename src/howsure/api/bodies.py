@@ -64,6 +64,7 @@ class RuleShape(OpenBody):
     component_scope: Scope | None = None
     component_ids: list[Key] | None = None
     component_names: list[NonBlankName] | None = None
+    outcome_check: Json | None = None
 
 
 class RubricGiven(OpenBody):
@@ -88,7 +89,12 @@ class Inputs(OpenBody):
     initial_message: Text | None = None
     starting_prompt: Text | None = Field(default=None, description="Another name of `initial_message`")
     max_turns: Annotated[int, Field(ge=1, le=1000)] | None = None
+    goal: Text | None = None
+    facts: Json | list[Json] | None = None
+    conversation_plan: Text | list[Text | Json] | None = None
+    state: Json | None = None
     messages: Annotated[list[Json], Field(min_length=1)] | None = None
+    tool_calls: list[Json] | None = None
     voice_metrics: Json | None = None
 
 
@@ -291,14 +297,14 @@ Tags = Annotated[list[Tag], Field(max_length=50, description="Words to find it b
 
 
 class RunChange(StrictBody):
-    """What of a run may change: what people call it."""
+    """What can be changed of an existing run: its name and its tags."""
 
     name: NonBlankName | None = None
     tags: Tags | None = None
 
 
 class RunOptionsBody(StrictBody):
-    """What may be asked of any run."""
+    """The options that every kind of run has."""
 
     rubric_id: Key | None = None
     rubric_version: VersionNumber | None = None
@@ -333,10 +339,10 @@ class RunGiven(RunOptionsBody):
     test_set_version: VersionNumber | None = None
     agent_id: Key | None = None
     map: dict[Name, Name] = Field(
-        default_factory=dict, description="Of a plain table: the column by its role", examples=[{"input": "question"}]
+        default_factory=dict, description="For a plain table: the column of each role", examples=[{"input": "question"}]
     )
     match: AnswerMatch | None = Field(
-        default=None, description="Of a plain table: the program that compares answers; null: the judge"
+        default=None, description="For a plain table: the program that compares answers; null: the judge"
     )
 
 
@@ -352,7 +358,7 @@ class EvaluationGiven(RunOptionsBody):
 
 
 class RegradeGiven(StrictBody):
-    """The answers of a run, graded again, by exactly what the run was made of unless something else is named."""
+    """Grades the answers of a run again. What is not sent stays as the run had it."""
 
     rubric_id: Key | None = None
     rubric_version: VersionNumber | None = Field(default=None, description="Without rubric_id: of the run's own rubric")
@@ -370,7 +376,7 @@ class TranscriptMessage(OpenBody):
 
 
 class TranscriptGiven(StrictBody):
-    """A finished conversation, and what to hold it against: criteria, those of a test set, a rubric, or several of
+    """A finished conversation, and what it is graded by: criteria, those of a test set, a rubric, or several of
     these."""
 
     messages: Annotated[list[TranscriptMessage], Field(min_length=1)]
@@ -412,10 +418,10 @@ RoleName = Literal["viewer", "labeller", "editor", "runner", "admin"]
 
 
 class ErasureGiven(StrictBody):
-    """Whose conversations to erase."""
+    """The person whose conversations are erased."""
 
     user_id: Annotated[Key, Field(min_length=1)]
-    dry_run: StrictBool = Field(default=False, description="Only say what would be erased")
+    dry_run: StrictBool = Field(default=False, description="Only report what would be erased")
 
 
 WebhookUrl = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=NO_NUL)]
@@ -424,7 +430,7 @@ EventNames = Annotated[list[EventName], Field(min_length=1)]
 
 
 class WebhookGiven(StrictBody):
-    """An address that is to be told of events."""
+    """An address that receives events."""
 
     url: WebhookUrl = Field(description="http or https, on a host that the service may call")
     events: EventNames
@@ -432,7 +438,7 @@ class WebhookGiven(StrictBody):
 
 
 class WebhookChange(StrictBody):
-    """What of a webhook is to be otherwise."""
+    """The fields of a webhook that change."""
 
     url: WebhookUrl | None = None
     events: EventNames | None = None
@@ -444,7 +450,7 @@ class KeyGiven(StrictBody):
 
     name: Annotated[Name, Field(min_length=1)]
     scopes: Annotated[list[ScopeName], Field(min_length=1)] | None = Field(
-        default=None, description="What it opens: scopes, or a role"
+        default=None, description="What the key may do: scopes, or a role"
     )
     role: RoleName | None = Field(default=None, description="In place of scopes")
     organization_id: Key | None = Field(default=None, description="Your own, unless you may see every one")

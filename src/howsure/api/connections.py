@@ -1,5 +1,5 @@
-"""Connections: how many there may be at a time, how long one may take to say what it wants, and how long it may leave
-an answer unread."""
+"""Limits of connections: how many at a time, how long a request may take to arrive, and how long an answer may stay
+unread."""
 
 from __future__ import annotations
 

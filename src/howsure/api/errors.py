@@ -17,7 +17,6 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from howsure.errors import (
-    MAX_PROBLEMS,
     ConfigInvalid,
     Conflict,
     DatasetInvalid,
@@ -63,9 +62,18 @@ ERRORS = {
     422: ("invalid", "What was sent cannot be used: `problems` says where and why"),
     429: ("too_many_requests", "Too many requests"),
     500: ("internal", "The service broke"),
-    503: ("unavailable", "The database cannot be reached"),
+    503: ("unavailable", "The database, or the bot service, cannot be reached"),
 }
 """The kind of error that each status stands for, and what OpenAPI says of it."""
+
+
+_ABOUT = re.compile(r"`(\w+)`|([a-z]+(?:_[a-z]+)*(?:\[\d+\])?): ")
+"""How a message begins that is about one field."""
+
+
+def _field_of(message: str) -> str:
+    about = _ABOUT.match(message)
+    return about[about.lastindex or 0] if about else ""
 
 
 def error_answer(
@@ -73,12 +81,14 @@ def error_answer(
 ) -> JsonAnswer:
     kind, _ = ERRORS.get(status, ("error", ""))
     body: dict[str, Any] = {"error": kind, "detail": detail}
+    if problems is None and status == 422:
+        problems = [{"code": "refused", "field": _field_of(detail), "message": detail}]
     if problems is not None:
         body["problems"] = problems
     return JsonAnswer(body, status_code=status, headers=headers)
 
 
-def answer_error(error: HowsureError, folders: Sequence[Path] = ()) -> JsonAnswer:
+def answer_error(error: HowsureError, folders: Sequence[Path] = (), *, reads: bool = False) -> JsonAnswer:
     """What the user can act on, with the status that fits. Files in our `folders` are called by their names alone."""
     match error:
         case NotFound():
@@ -87,11 +97,9 @@ def answer_error(error: HowsureError, folders: Sequence[Path] = ()) -> JsonAnswe
             return error_answer(409, _told(error, folders))
         case DatasetInvalid():
             listed = [_problem(problem, folders) for problem in error.problems]
-            return error_answer(422, _see_problems(error.count), problems=listed)
+            return _refusal(listed, error.more, reads)
         case RequestRefused():
-            listed = [_problem(problem, folders) for problem in error.problems]
-            detail = _told(error, folders) if len(listed) == 1 else _see_problems(f"{len(listed)} problems")
-            return error_answer(422, detail, problems=listed)
+            return _refusal([_problem(problem, folders) for problem in error.problems], 0, reads)
         case Unreachable():
             log.error("%s", error)
             return error_answer(503, UNAVAILABLE, headers={"Retry-After": "5"})
@@ -110,20 +118,25 @@ def _told(error: Exception, folders: Sequence[Path]) -> str:
     return field_words(hide_folders(str(error), folders))
 
 
-def _see_problems(count: str) -> str:
-    return f"{count}: see `problems`; nothing was stored"
+def _refusal(problems: list[dict[str, Any]], more: int, reads: bool) -> JsonAnswer:
+    """422 for everything that is wrong with a request; `more` are not listed. One that `reads` would store nothing
+    anyway."""
+    if len(problems) == 1 and not more:
+        field, message = problems[0]["field"], problems[0]["message"]
+        return error_answer(422, message if field in message or not field else f"{field}: {message}", problems=problems)
+    count = f"{len(problems):,} problems" + (f" and at least {more:,} more" if more else "")
+    stored = "" if reads else "; nothing was stored"
+    return error_answer(422, f"{count}: see `problems`{stored}", problems=problems)
 
 
 def _problem(problem: Problem, folders: Sequence[Path]) -> dict[str, Any]:
     """A problem without the name of our own temporary file, which means nothing to the caller."""
     shown = {name: value for name, value in msgspec.to_builtins(problem).items() if name not in ("file", "level")}
-    return {
-        "field": "",
-        **{
-            name: field_words(hide_folders(value, folders)) if isinstance(value, str) else value
-            for name, value in shown.items()
-        },
+    told = {
+        name: field_words(hide_folders(value, folders)) if isinstance(value, str) else value
+        for name, value in shown.items()
     }
+    return {"field": _field_of(told["message"]), **told}
 
 
 def install(app: FastAPI) -> None:
@@ -137,23 +150,25 @@ def install(app: FastAPI) -> None:
 
 async def _on_ours(request: Request, error: Exception) -> Response:
     assert isinstance(error, HowsureError)
-    return answer_error(error, service_folders(request.app.state.host.work))
+    folders = service_folders(request.app.state.host.work)
+    return answer_error(error, folders, reads=request.method in ("GET", "HEAD"))
 
 
 async def _on_gone(_: Request, error: Exception) -> Response:
     return Response(status_code=GONE)
 
 
-async def _on_invalid(_: Request, error: Exception) -> Response:
+async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    found = error.errors()
-    problems = [
-        {"code": problem_code(each["type"]), "field": field_place(each["loc"]), "message": each["msg"]}
-        for each in found[:MAX_PROBLEMS]
+    return await _on_ours(request, DatasetInvalid("request", shape_problems(error)))
+
+
+def shape_problems(error: RequestValidationError) -> list[Problem]:
+    """What the framework found wrong."""
+    return [
+        Problem(code=problem_code(each["type"]), field=field_place(each["loc"]), message=each["msg"])
+        for each in error.errors()
     ]
-    more = f" and {len(found) - MAX_PROBLEMS:,} more" if len(found) > MAX_PROBLEMS else ""
-    count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}{more}"
-    return error_answer(422, _see_problems(count), problems=problems)
 
 
 CODES = {
@@ -166,7 +181,6 @@ CODES = {
     "string_too_long": "too-many",
     "too_short": "too-few",
     "too_long": "too-many",
-    "json_invalid": "json-syntax",
     "int_from_float": "wrong-type",
 }
 """What the framework calls a problem, and its code: the one that a file with the same problem gets."""

@@ -1,5 +1,4 @@
-"""What HTTP expects of every answer of the API: HEAD, a path with a slash behind it, an ETag for what is read and a 304
-for whoever has it already, and gzip for whoever takes it."""
+"""What HTTP expects of every answer of the API: HEAD, paths with a trailing slash, ETags and 304 answers, and gzip."""
 
 from __future__ import annotations
 
@@ -49,8 +48,9 @@ class WithoutBody:
 
 
 class ConditionalAnswers:
-    """A GET that is answered whole has an ETag; who sends it again in `If-None-Match` is answered 304 without a body.
-    The ETag of a document is its version; an old version shows which one is the newest, so that says too little."""
+    """A GET whose answer is whole, or JSON in pieces of not too many bytes, has an ETag; who sends it again in
+    `If-None-Match` is answered 304 without a body. The ETag of a document is its version; an old version shows which
+    one is the newest, so that says too little."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -61,6 +61,7 @@ class ConditionalAnswers:
             return
         known = Headers(scope=scope).get("if-none-match", "")
         start: Message | None = None
+        pieces = bytearray()
 
         async def held(message: Message) -> None:
             nonlocal start
@@ -70,8 +71,13 @@ class ConditionalAnswers:
             if start is None:
                 await send(message)
                 return
+            pieces.extend(message.get("body", b""))
+            goes_on = message.get("more_body", False)
+            if goes_on and len(pieces) < LARGEST_HELD and Headers(raw=start["headers"]).get("content-type") == JSON:
+                return
             begun, start = start, None
-            if not message.get("more_body", False):
+            message = {**message, "body": bytes(pieces)}
+            if not goes_on:
                 headers = MutableHeaders(scope=begun)
                 is_version = "etag" in headers
                 if not is_version:
@@ -85,6 +91,9 @@ class ConditionalAnswers:
         await self._app(scope, receive, held)
 
 
+JSON = "application/json"
+LARGEST_HELD = 1_000_000
+"""How many bytes of an answer in pieces wait for its end."""
 UNSENT = (b"content-length", b"content-type")
 
 

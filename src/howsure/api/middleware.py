@@ -115,7 +115,7 @@ class RequestMiddleware:
             # A page elsewhere can have its own name lead to this machine: then the name is wrong.
             return error_answer(400, f"this service is not {name or 'nameless'}: see `service.host_names`")
         if "\0" in scope["path"]:
-            return error_answer(404, f"there is nothing here: {NUL} stands in the address")
+            return error_answer(404, f"not found: {NUL} stands in the address")
         if b"%00" in scope.get("query_string", b""):
             return error_answer(422, f"{NUL} stands in the address: take it out")
         if not scope.get("query_string", b"").isascii():
@@ -149,7 +149,8 @@ class LimitedBody:
             return await self._receive()
         left = self._limits.body_seconds - (perf_counter() - self._begun)
         try:
-            message = await asyncio.wait_for(self._receive(), max(0.0, min(left, self._limits.chunk_seconds)))
+            async with asyncio.timeout(max(0.0, min(left, self._limits.chunk_seconds))):
+                message = await self._receive()
         except TimeoutError:
             raise HTTPException(408, "the body did not come in time") from None
         piece = message.get("body", b"")
@@ -186,8 +187,8 @@ class HttpExchange:
 
 
 def client_address(peer: str, forwarded: str, proxies: Sequence[str]) -> str:
-    """Who is asking: the last address that was not written by one of the listed proxies. What anybody else writes into
-    `X-Forwarded-For` is not believed."""
+    """The address of the client: the last one on the way here that is not a listed proxy's. What anybody else writes
+    into `X-Forwarded-For` is ignored."""
     address = peer
     for step in reversed(forwarded.split(",")):
         if not step.strip() or not allows_host(proxies, address):

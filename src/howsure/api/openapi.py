@@ -1,5 +1,6 @@
 """The OpenAPI description, completed: what the framework does not know about our routes, and an example of every shape
-and every error. The examples are in `examples.json`: tests check each against its shape, and send the bodies."""
+and every error. The examples are in `examples.json`: tests check each against its shape, and send the bodies. What
+fields mean that do not describe themselves is in `meanings.json`."""
 
 from __future__ import annotations
 
@@ -15,7 +16,6 @@ from msgspec import Struct
 from howsure.api.access import ORGANIZATION_HEADER
 from howsure.api.counters import PREFIX
 from howsure.api.errors import ERRORS
-from howsure.api.published import MEANINGS
 from howsure.api.requests import IDEMPOTENCY_HEADER, MAX_KEY_LENGTH
 
 Json = dict[str, Any]
@@ -43,6 +43,19 @@ class OpenApiExamples(Struct, frozen=True):
     dataset_line: str
     label_line: str
     rubric_id: str
+
+
+class FieldMeanings(Struct, frozen=True):
+    """What fields mean: by their name, in one shape alone, and as parameters."""
+
+    fields: dict[str, str]
+    shapes: dict[str, dict[str, str]]
+    parameters: dict[str, str]
+
+
+@cache
+def read_meanings() -> FieldMeanings:
+    return msgspec.json.decode(files("howsure.api").joinpath("meanings.json").read_bytes(), type=FieldMeanings)
 
 
 @cache
@@ -94,8 +107,8 @@ ACTIONS = ("restore", "undelete")
 
 
 def unanswered_statuses(method: str, path: str, has_caller: bool) -> tuple[str, ...]:
-    """Errors of every operation that this one does not have: a GET has no body of a wrong type; and what anybody may
-    ask looks at neither key nor query."""
+    """The common errors that this operation cannot have: a GET has no body of a wrong type, and a public operation
+    checks neither key nor query."""
     if has_caller:
         return ("415",) if method == "get" else ()
     rest = ("401", "403", "408", "415", "422", "429", "500")
@@ -135,6 +148,9 @@ def complete_description(description: Json) -> Json:
             headers = [ORGANIZATION] if "security" in operation else []
             headers += [IDEMPOTENCY] if method == "post" else []
             operation["parameters"] = [*operation.get("parameters", ()), *headers]
+            for each in operation["parameters"]:
+                if meaning := read_meanings().parameters.get(each["name"]):
+                    each.setdefault("description", meaning)
             for status, answer in operation["responses"].items():
                 if status[0] in "45" and "application/json" in answer.get("content", {}):
                     kind, about = ERRORS[int(status)]
@@ -147,8 +163,9 @@ def complete_description(description: Json) -> Json:
 
 def _add_meanings(schemas: Json) -> None:
     """To fields that do not describe themselves."""
+    meanings = read_meanings()
     for name, schema in schemas.items():
         for key, field in schema.get("properties", {}).items():
-            meaning = MEANINGS.get(f"{name}.{key}") or MEANINGS.get(key)
+            meaning = meanings.shapes.get(name, {}).get(key) or meanings.fields.get(key)
             if meaning and "$ref" not in field:
                 field.setdefault("description", meaning)

@@ -1,5 +1,5 @@
-"""Optional fields of rules, items, questions and tools. An answer has all of them, null or empty where their author
-said nothing, and what is stored has none of these. So what was read can be sent back, and nothing has changed."""
+"""Optional fields of rules, items, questions and tools. An answer has all of them, null or empty where the author left
+them out; what is stored has only those that were given. So a document that was read can be sent back unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def with_optional_fields(model: type[BaseModel], content: Json) -> Json:
 
 
 def without_defaults(model: type[BaseModel], content: Json) -> Json:
-    """The content without known fields of its parts that say what would be read without them."""
+    """The content without known fields that only hold their default."""
     return _with_parts(model, content, _reduced)
 
 

@@ -42,7 +42,7 @@ def read_cursor(cursor: str | None) -> str | None:
         return urlsafe_b64decode(cursor.encode()).decode().replace("\0", "")
     except (Error, ValueError):
         raise HTTPException(
-            422, f"{cursor!r} is not a cursor: use the {NEXT_CURSOR} header of the page before"
+            422, f"cursor: {cursor!r} is none: use the {NEXT_CURSOR} header of the page before"
         ) from None
 
 
@@ -52,7 +52,7 @@ def read_number(cursor: str | None) -> int | None:
     if place is None:
         return None
     if not is_number(place):
-        raise HTTPException(422, "this cursor is of another list")
+        raise HTTPException(422, "cursor: this one is of another list")
     return int(place)
 
 

@@ -1,5 +1,5 @@
-"""What the document that this API began with has, and what fields mean whose names do not say it. The reference marks
-everything else as added; a client written to that document needs none of it."""
+"""What the document that this API began with has. The reference marks everything else as added; a client written to
+that document needs none of it."""
 
 from __future__ import annotations
 
@@ -50,55 +50,3 @@ _FIELDS = {
 }
 PUBLISHED_FIELDS = {shape: frozenset(names.split()) for shape, names in _FIELDS.items()}
 """The fields that the document has, by the names of shapes here. A shape that is not named is added whole."""
-
-MEANINGS = {
-    "agent_id": "The agent that it is about",
-    "author": "Who wrote this version",
-    "candidate": "What was tried, where a run has several candidates",
-    "completed": "Those that have a result, whatever it is",
-    "component_scope_filter": "Only rules of this `component_scope` were used",
-    "component_ids_filter": "Only rules of these components were used",
-    "damaged": "Results that cannot be read",
-    "deleted": "Whether it was deleted; `…/undelete` brings it back",
-    "errored": "Those that the agent, the judge or a tool broke on: neither passed nor failed",
-    "latest_version": "The number of the newest version",
-    "note": "Why this version was made",
-    "pass_rate": "Of those that passed or failed",
-    "pass_rate_if_decided": "The rate if everything that errored had failed, or passed",
-    "pass_rate_interval": "Where the true rate may lie: its 95 % interval",
-    "pending": "Those that have no result yet",
-    "sha256": "Of the content",
-    "skipped": "Those that had nothing to check",
-    "test_case_id": "The `item_id` of the item, or the id of the case",
-    "ComparedDifferenceShape.lowered": "Pairs whose value is lower in the second",
-    "ComparedDifferenceShape.method": "How interval and p-value were worked out",
-    "ComparedDifferenceShape.n": "Pairs with a value on both sides",
-    "ComparedDifferenceShape.raised": "Pairs whose value is higher in the second",
-    "EntryShape.type": "`single_turn` sends one message, `scenario` has a simulated user talk",
-    "EvaluationShape.items_count": "Items of the test set",
-    "EvaluationShape.rules_count": "Rules of the rubric",
-    "ResultShape.criteria_passed": "Whether all hold, or as many as the profile asks; null: none, or not decided",
-    "ResultShape.langsmith_run_id": "The run there that the answer is from",
-    "ResultShape.passed": "Null where it was not decided: `verdict` says why",
-    "ResultShape.repeat": "Which try of the case it is",
-    "ResultShape.rubric_passed": "Whether no rule of high severity is broken; null: no rubric, or not decided",
-    "RootCauseReportShape.note": "Why no model was asked",
-    "RuleShape.component_scope": "The kind of component that the rule is about; null: none in particular",
-    "RuleShape.component_ids": "The components that the rule is about",
-    "RuleShape.prompt_reference": "Where the prompt of the agent asks for it",
-    "RuleShape.severity": "If a `high` one is broken, the whole item fails",
-    "RunShape.concurrency": "How many cases are tried at a time",
-    "RunShape.criteria": "Checks of criteria, counted",
-    "RunShape.criteria_from": "The test set that finished conversations were held against",
-    "RunShape.dataset_id": "Of the dataset or question set; else an id made from the content of the cases",
-    "RunShape.judge": "Who judged",
-    "RunShape.limit": "Only the first so many cases were tried",
-    "RunShape.normalization": "How weighted criteria become a value from 0 to 1",
-    "RunShape.profile": "The marks that graders must reach, as `GET /profiles` has them",
-    "RunShape.repeat": "How often each case is tried",
-    "RunShape.rubric_rules": "Checks of rules, counted",
-    "RunShape.simulator": "Who plays the user",
-    "RunShape.target": "Who is asked",
-    "ToolShape.tool_name": "What the agent calls it by",
-}
-"""By the name of a field, or of one shape's field; for fields that do not describe themselves."""

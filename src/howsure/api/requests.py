@@ -5,14 +5,14 @@ made from the key, so that a crash between doing and answering makes no duplicat
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, get_args, get_origin
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 import msgspec
@@ -20,6 +20,7 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.params import Cookie, Header
 from fastapi.params import Path as PathParameter
 from fastapi.routing import APIRoute
+from msgspec.structs import replace
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -29,10 +30,11 @@ from howsure.api.access import identify_caller
 from howsure.api.bodies import RunOptionsBody
 from howsure.api.errors import field_place, problem_code
 from howsure.api.middleware import UPLOADS
-from howsure.errors import MAX_PROBLEMS, DatasetInvalid, InputError, PlanRefused, Problem
+from howsure.dialects.strict_json import parse_json
+from howsure.errors import MAX_PROBLEMS, DatasetInvalid, PlanRefused, Problem, RequestRefused
 from howsure.model.document import DocumentKind
 from howsure.model.run_request import RunRequest
-from howsure.services.host.json_limits import MAX_DEPTH, check_nul
+from howsure.services.host.json_limits import check_nul
 from howsure.services.host.keys import Caller
 from howsure.services.host.run_requests import document
 from howsure.services.host.uploads import spool_upload
@@ -112,7 +114,7 @@ async def _in_turn(work: Callable[..., Any], *args: Any) -> Any:
 
 
 class StrictRequest(Request):
-    """A request whose JSON is read by msgspec."""
+    """A request whose JSON is read strictly."""
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
@@ -126,54 +128,57 @@ class StrictRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
-        known = query_names(self)
+        known, repeatable = query_names(self)
 
         async def strictly(plain: Request) -> Response:
             request = StrictRequest(plain.scope, plain.receive)
             request.state.caller = await identify_caller(request)
             _check_type(request)
-            _check_query(request, known)
+            _check_query(request, known, repeatable)
             async with received_body(request):
-                if self.body_field is not None and len(await request.body()) > LARGE_BODY:
-                    await _check_problem_count(self.body_field.field_info.annotation, request)
+                # Read here: the framework takes whatever is wrong with a body for one that cannot be parsed.
+                if self.body_field is not None and await request.body() and _sends_json(request):
+                    value = await request.json()
+                    if len(await request.body()) > LARGE_BODY:
+                        await _in_turn(count_problems, self.body_field.field_info.annotation, value)
                 return await answer_once(request, answer)
 
         return strictly
 
 
-def query_names(route: APIRoute) -> frozenset[str]:
-    """The parameters that a route reads from the address."""
+def query_names(route: APIRoute) -> tuple[frozenset[str], frozenset[str]]:
+    """The parameters that a route reads from the address, and those among them that may be sent several times."""
     elsewhere = (PathParameter, Header, Cookie)
-    return frozenset(
-        field.alias for field in get_flat_params(route.dependant) if not isinstance(field.field_info, elsewhere)
-    )
+    fields = [each for each in get_flat_params(route.dependant) if not isinstance(each.field_info, elsewhere)]
+    lists = frozenset(each.alias for each in fields if _is_list(each.field_info.annotation))
+    return frozenset(each.alias for each in fields), lists
 
 
-def _check_query(request: Request, known: frozenset[str]) -> None:
-    """A parameter that nothing reads is a mistake of its sender: what it asks for would not happen."""
-    unknown = sorted(set(request.query_params) - known)
-    if not unknown:
-        return
+def _is_list(kind: Any) -> bool:
+    return any(get_origin(each) is list for each in (kind, *get_args(kind)))
+
+
+def _check_query(request: Request, known: frozenset[str], repeatable: frozenset[str]) -> None:
+    """A parameter that nothing reads is a mistake of its sender: what it asks for would not happen. So is one that is
+    sent twice where one value is read."""
+    sent = Counter(name for name, _ in request.query_params.multi_items())
     listed = f"this address takes {', '.join(sorted(known))}" if known else "this address takes none"
     problems = [
         Problem(code="unknown-parameter", field=name[:200], message=f"there is no such parameter; {listed}")
-        for name in unknown[:MAX_PROBLEMS]
+        for name in sorted(sent.keys() - known)
     ]
-    raise DatasetInvalid("query", problems, len(unknown) - len(problems))
-
-
-async def _check_problem_count(model: Any, request: Request) -> None:
-    """Refuse a large body with many problems before the framework builds all of them."""
-    try:
-        value = await request.json()
-    except json.JSONDecodeError:
-        return  # the framework answers that
-    await _in_turn(count_problems, model, value)
+    problems += [
+        Problem(code="too-many", field=name, message=f"this parameter is sent {number} times: send it once")
+        for name, number in sorted(sent.items())
+        if number > 1 and name in known - repeatable
+    ]
+    if problems:
+        raise DatasetInvalid("query", problems)
 
 
 def count_problems(model: type[BaseModel], value: Any) -> None:
-    """DatasetInvalid, where there are more problems than are listed. Long lists are checked piece by piece, so that
-    other threads have their turn."""
+    """DatasetInvalid for a large body with more problems than are listed, before the framework builds all of them. Long
+    lists are checked piece by piece, so that other threads have their turn."""
     if not isinstance(value, dict):
         return
     if len(value) > MAX_PROBLEMS:
@@ -207,7 +212,7 @@ def _listed(error: ValidationError, name: str, start: int | None) -> list[Proble
 @asynccontextmanager
 async def received_body(request: Request) -> AsyncIterator[None]:
     """Wait for the body: an upload is then a file at `request.state.upload`, any other body is in memory. It is read
-    here, because the framework takes whatever goes wrong while a body comes for one that cannot be parsed."""
+    here, because the framework reports every fault during receiving as a body that cannot be parsed."""
     if request.scope["path"] not in UPLOADS:
         await request.body()
         yield
@@ -219,15 +224,16 @@ async def received_body(request: Request) -> AsyncIterator[None]:
 
 
 def read_json(body: bytes) -> Any:
-    try:
-        check_nul(body)
-        return msgspec.json.decode(body)
-    except InputError as error:
-        raise HTTPException(422, str(error)) from None
-    except RecursionError:
-        raise HTTPException(422, f"the JSON is nested too deeply: at most {MAX_DEPTH} levels") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise json.JSONDecodeError(str(error), "", 0) from None
+    """The value; DatasetInvalid with every problem and its place, as a file would have it."""
+    check_nul(body)
+    value, problems = parse_json(body, file="")
+    if problems:
+        raise DatasetInvalid("body", problems)
+    return value
+
+
+def _sends_json(request: Request) -> bool:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
 
 
 def _check_type(request: Request) -> None:
@@ -239,6 +245,17 @@ def _check_type(request: Request) -> None:
     allowed = ("application/json", "application/x-ndjson", "application/octet-stream", "text/csv", "application/jsonl")
     if has_body and not media_type.lower().startswith(allowed):
         raise HTTPException(415, f"send JSON (content-type application/json), not {media_type or 'nothing'}")
+
+
+@contextmanager
+def fields_named(**names: str) -> Iterator[None]:
+    """Problems are told by the names that the fields have in this body."""
+    try:
+        yield
+    except RequestRefused as error:
+        raise RequestRefused(
+            [replace(each, field=names.get(each.field, each.field)) for each in error.problems]
+        ) from None
 
 
 RENAMED = {"eval_model": "judge", "initial_payload": "state"}

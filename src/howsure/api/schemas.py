@@ -8,7 +8,7 @@ from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, UnsetType
 from msgspec.structs import fields
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
@@ -127,7 +127,7 @@ def _described(kind: Any) -> Any:
             described = Annotated[described, Field(json_schema_extra=meta.extra_json_schema, **stated)]
         return described
     if origin in (Union, UnionType):
-        return Union[tuple(_described(each) for each in arguments)]  # noqa: UP007 (made of a tuple)
+        return Union[tuple(_described(each) for each in arguments if each is not UnsetType)]  # noqa: UP007 (made of a tuple)
     if origin is tuple:
         return list[_described(arguments[0])]  # type: ignore[misc]
     if origin in (list, dict):
@@ -156,6 +156,9 @@ class ProblemShape(OpenBody):
     field: str
     message: str
     line: int | None = None
+    column: int | None = None
+    expected: str | None = None
+    found: str | None = None
     hint: str | None = None
 
 

@@ -13,7 +13,7 @@ import msgspec
 from howsure.cli.exit_codes import DONE, USER_MUST_ACT
 from howsure.cli.output import howsure_command, print_json, with_store
 from howsure.errors import ConfigInvalid
-from howsure.reports.figures import iso_utc
+from howsure.reports.figures import iso_utc, pluralize
 from howsure.reports.safe_text import one_line
 from howsure.services.host.audit import record_export, with_key_names
 from howsure.services.workspace import Workspace
@@ -28,9 +28,14 @@ def command() -> None:
 
 
 @howsure_command("verify")
-@click.option("--head", "head_file", type=click.Path(path_type=Path), help="A head exported before: shows a cut end.")
+@click.option(
+    "--head",
+    "head_file",
+    type=click.Path(path_type=Path),
+    help="A head that was exported earlier: shows whether newer entries were cut off.",
+)
 def verify(work: Workspace, head_file: Path | None, as_json: bool) -> int:
-    """Read every entry and check that none was changed, taken out or put in.
+    """Check that no entry was changed, removed or added.
 
     Example: howsure audit head -o head.json, and later: howsure audit verify --head head.json
     """
@@ -42,7 +47,7 @@ def verify(work: Workspace, head_file: Path | None, as_json: bool) -> int:
         for problem in found.problems:
             click.echo(f"BAD  {problem}")
         click.echo(f"{found.entries:,} entries, {found.first} to {found.last}; {len(found.checkpoints)} checkpoints")
-        state = f"{len(found.problems):,} to see to" if found.problems else "ok"
+        state = pluralize(len(found.problems), "problem") if found.problems else "ok"
         click.echo(state if head else f"{state} (without --head a cut end does not show)")
     return USER_MUST_ACT if found.problems else DONE
 
@@ -50,7 +55,9 @@ def verify(work: Workspace, head_file: Path | None, as_json: bool) -> int:
 @howsure_command("head")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="The file to write it to.")
 def head(work: Workspace, output: Path | None, as_json: bool) -> None:
-    """The number and hash of the newest entry, to be kept where the log's keepers cannot change it.
+    """Write the number and hash of the newest entry.
+
+    Keep it where the keepers of the log cannot change it.
 
     Example: howsure audit head -o head.json
     """
@@ -67,7 +74,7 @@ def head(work: Workspace, output: Path | None, as_json: bool) -> None:
 @howsure_command("export", json_too=False)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="A file [standard output].")
 def export(work: Workspace, output: Path | None) -> None:
-    """Every entry as a line of JSON, oldest first.
+    """Write every entry as a line of JSON, oldest first.
 
     Example: howsure audit export -o audit.jsonl
     """
@@ -91,7 +98,7 @@ def export(work: Workspace, output: Path | None) -> None:
 @howsure_command("list")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many entries.")
 def several(work: Workspace, limit: int, as_json: bool) -> None:
-    """The newest entries, newest first.
+    """Show the newest entries, newest first.
 
     Example: howsure audit list --limit 20
     """

@@ -28,7 +28,9 @@ def command(file: Path, key: str, as_json: bool) -> None:
     with exit_on_error(as_json=as_json):
         text, forge = read_comment(file), detect_forge(os.environ)
         if forge is None or not forge.comments:
-            raise ConfigInvalid("this pipeline is of no open pull request at its newest commit, or there is no token")
+            raise ConfigInvalid(
+                "this pipeline belongs to no open pull request at its newest commit, or there is no token"
+            )
         posted = asyncio.run(post_comment(forge, f"<!-- howsure: {key} -->", text))
         if as_json:
             print_json({"posted": posted})

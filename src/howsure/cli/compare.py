@@ -75,7 +75,7 @@ def command(
     as_json: bool,
     **rest: object,
 ) -> None:
-    """Compare runs case by case: is the second better than the first, worse, the same, or can nobody tell yet?
+    """Compare runs case by case: is the second better than the first, worse, the same, or is it too early to tell?
 
     Each RUN is an id, the beginning of one, a name, or `latest`, or a file of another tool's results, which is read and
     not stored (`howsure import` stores it); every one after the first is compared with the first.

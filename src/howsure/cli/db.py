@@ -12,6 +12,7 @@ import msgspec
 from howsure.cli.exit_codes import DONE, USER_MUST_ACT
 from howsure.cli.output import SHOWN_PROBLEMS, howsure_command, print_json, with_store
 from howsure.errors import InputError
+from howsure.reports.figures import pluralize
 from howsure.reports.safe_text import make_inert
 from howsure.services.host import retention
 from howsure.services.host.audit import record_export
@@ -27,8 +28,10 @@ def command() -> None:
 @howsure_command("check")
 @click.option("--mark", is_flag=True, help="Let damaged results count as such in their runs.")
 def check(work: Workspace, mark: bool, as_json: bool) -> int:
-    """Read all of it: can it be reached, is it sound, is its schema the newest, is every row what was stored. Damaged,
-    altered, missing and surplus rows are named by run and position. Nothing is changed but what --mark says.
+    """Check the whole database.
+
+    Can it be reached, is it sound, is its schema the newest, and is every row as it was stored? Damaged, altered,
+    missing and surplus rows are named by run and position. Nothing is changed but what --mark says.
 
     Example: howsure db check --json
     """
@@ -49,7 +52,7 @@ def check(work: Workspace, mark: bool, as_json: bool) -> int:
             click.echo(f"{found.unchecked:,} rows of older versions have no checksum: `howsure db seal` makes them")
         if mark:
             click.echo(f"{sum(marked.values()):,} results of {len(marked):,} runs marked as damaged")
-        click.echo("ok" if found.healthy else f"{len(wrong):,} to see to")
+        click.echo("ok" if found.healthy else pluralize(len(wrong), "problem"))
     return DONE if found.healthy else USER_MUST_ACT
 
 
@@ -65,9 +68,11 @@ async def _check(work: Workspace, mark: bool) -> tuple[maintenance.DatabaseHealt
 
 
 @howsure_command("purge")
-@click.option("--dry-run", is_flag=True, help="Only say what would be taken out.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be removed.")
 def purge(work: Workspace, dry_run: bool, as_json: bool) -> None:
-    """Take out what is older than `service.retention` allows, and the content of what was deleted more than
+    """Remove what is too old.
+
+    It is what is older than `service.retention` allows, and the content of what was deleted more than
     `service.undelete_days` ago. `howsure serve` does so once a day.
 
     Example: howsure db purge --dry-run
@@ -77,12 +82,12 @@ def purge(work: Workspace, dry_run: bool, as_json: bool) -> None:
         print_json({"dry_run": dry_run, "purged": done})
     else:
         counts = ", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in done.items() if number)
-        click.echo(f"{counts or 'nothing'} {'would be ' if dry_run else ''}taken out")
+        click.echo(f"{counts or 'nothing'} {'would be ' if dry_run else ''}removed")
 
 
 @howsure_command("upgrade")
 def upgrade(work: Workspace, as_json: bool) -> None:
-    """Bring its schema to the newest. Whatever writes to it does that, too; a backup first is wise."""
+    """Upgrade the schema to the newest. Any command that writes does that, too; make a backup first."""
     done = asyncio.run(maintenance.upgrade(work.location))
     if as_json:
         print_json(done)
@@ -96,7 +101,7 @@ def upgrade(work: Workspace, as_json: bool) -> None:
 
 @howsure_command("seal")
 def seal(work: Workspace, as_json: bool) -> None:
-    """Make the checksums that rows of older versions lack. From then on `howsure db check` checks these rows, too.
+    """Add checksums to rows of older versions. From then on `howsure db check` checks these rows, too.
 
     Example: howsure db check && howsure db seal
     """
@@ -111,8 +116,10 @@ def seal(work: Workspace, as_json: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 def backup(work: Workspace, file: Path, force: bool, as_json: bool) -> None:
-    """Copy all of it to FILE, as it is at one moment, while others go on using it. SQLite: a database file, checked.
-    PostgreSQL: an archive by pg_dump, for pg_restore."""
+    """Copy the database to FILE, while others use it.
+
+    SQLite: a database file, checked. PostgreSQL: an archive by pg_dump, for pg_restore.
+    """
     made = asyncio.run(maintenance.backup(work.location, file, replace=force))
     with suppress(InputError):
         with_store(work, lambda store: record_export(work, store, "database"), read_only=True)

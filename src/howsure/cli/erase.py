@@ -18,10 +18,11 @@ from howsure.store.store import Store
 
 @howsure_command("erase")
 @parsed_option(storable_text, "--user", required=True, metavar="ID", help="The id of the person.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be erased.")
+@click.option("--dry-run", is_flag=True, help="Only report what would be erased.")
 def command(work: Workspace, user: str, dry_run: bool, as_json: bool) -> None:
     """Erase the conversations of one person from all runs. Verdicts, scores and counts stay; what was said is replaced
-    by a note. Found are cases and results that name the id as their user: `user_id`, `user`, `enduser.id`, or a label.
+    by a note. It finds cases and results that name the id as their user: in `user_id`, `user`, `enduser.id`, or a
+    label.
 
     Example: howsure erase --user customer-42 --dry-run
     """
@@ -38,5 +39,5 @@ def command(work: Workspace, user: str, dry_run: bool, as_json: bool) -> None:
     for run_id, number in found.runs.items():
         click.echo(f"  run {run_id}: {number:,} results")
     for name in found.documents:
-        click.echo(f"holds the id, and was left as it is: {make_inert(name)}")
+        click.echo(f"holds the id and was not changed: {make_inert(name)}")
     click.echo("Files beside the database, backups and cached replies (`howsure cache --clear`) are not touched.")

@@ -34,7 +34,7 @@ def read_marks(given: Iterable[str], option: str) -> dict[str, float]:
 
 @howsure_command("import", code=CodeUse.OPTIONAL)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--from", "kind", default="", metavar="KIND", help="What FILE is, instead of recognising it.")
+@click.option("--from", "kind", default="", metavar="KIND", help="The tool that wrote FILE, instead of recognising it.")
 @parsed_option(storable_text, "--name", default="", metavar="TEXT", help="What the run is called [the file's name].")
 @parsed_option(
     read_marks,

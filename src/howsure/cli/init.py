@@ -53,7 +53,7 @@ def _next(begun: StarterFiles) -> None:
     click.echo("\nWhat to try next:")
     enter = [] if Path(begun.folder).resolve() == Path.cwd() else [(f"cd {begun.folder}", "where the files are")]
     if begun.first_run:
-        for text, why in (*enter, (begun.first_run, "ask, grade, decide"), ("howsure show latest", "what came of it")):
+        for text, why in (*enter, (begun.first_run, "ask, grade, decide"), ("howsure show latest", "all results")):
             click.echo(f"  {text}\n      {why}")
         return
     for text, why in (

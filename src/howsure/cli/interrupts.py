@@ -25,14 +25,14 @@ TIMER_SIGNALS = (signal.SIGALRM,) if hasattr(signal, "setitimer") else ()
 GRACE_SECONDS = 1.2
 """How long the work may take to end by itself after a signal."""
 LAST_SECONDS = 0.4
-"""How long it may take to end after it was broken off."""
+"""How long it may take to end after it was interrupted."""
 SENTENCE = "Interrupted. Nothing that was finished is lost; `howsure resume latest` goes on."
 
 
 class InterruptHandlers:
-    """The signal handlers while `task` works. The first signal cancels it. Code that does not let go of the loop is
-    broken off after a moment, where it is; and if that is not enough, the program ends at once. Code of an attempt that
-    does not let go of the loop for `seconds` is broken off without a signal, too."""
+    """The signal handlers while `task` works. The first signal cancels it. Code that blocks the event loop is
+    interrupted after a moment; if that is not enough, the program ends at once. Code of an attempt that blocks the loop
+    for `seconds` is interrupted without a signal, too."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any], seconds: float) -> None:
         self._loop = loop
@@ -55,8 +55,8 @@ class InterruptHandlers:
             await asyncio.sleep(self._seconds / 8)
 
     def _count_quarter(self, number: int, frame: FrameType | None) -> None:
-        """After each quarter of the time; the loop turned within the first of those that are counted. They are counted
-        because the system may stop the program for a while."""
+        """Called after each quarter of the time. Quarters are counted, not measured by the clock, because the system
+        may suspend the program for a while."""
         self._quarters += 1
         if self._quarters > 4 and in_attempt.get():
             self._quarters = 0
@@ -106,7 +106,7 @@ def _raise_interrupt(*_: object) -> None:
 
 
 def run_interruptible(workspace: Workspace, work: Coroutine[Any, Any, T]) -> T:
-    """`asyncio.run`, for work that calls code of others; UserInterrupt, where somebody wants it to end."""
+    """`asyncio.run` for work that calls user code; raises UserInterrupt when the user interrupts it."""
     if current_thread() is not main_thread():
         return asyncio.run(work)
     before = {number: signal.getsignal(number) for number in (*SIGNALS, *TIMER_SIGNALS)}

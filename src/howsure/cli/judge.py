@@ -48,7 +48,14 @@ def answer_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--max-concurrency", "concurrency", type=int, default=None, metavar="N", help="Cases at a time [8]."
         ),
         click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on models: 2USD, 500ktok, 10m."),
-        click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask models anew."),
+        click.option(
+            "--no-cache",
+            "cache",
+            is_flag=True,
+            default=True,
+            flag_value=False,
+            help="Ask models again, without the cache.",
+        ),
         click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of the cases' own."),
         click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext)."),
         click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules."),
@@ -68,7 +75,7 @@ def options_from(work: Workspace, judge: str | None, rest: dict[str, Any]) -> Ru
 
 @click.group("judge", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """How far a judge can be trusted: measured against people, shaken, attacked, compared with its successor."""
+    """How far a judge can be trusted: against people's labels, under attack, and compared with a successor."""
 
 
 @howsure_command("calibrate", code=CodeUse.NEEDED)
@@ -90,7 +97,9 @@ def calibrate_command(
     as_json: bool,
     **rest: Any,
 ) -> int:
-    """Compare a judge's grades with people's LABELS: how often they agree, beyond chance, criterion by criterion.
+    """Compare a judge's grades with people's LABELS.
+
+    They show how often both agree, beyond chance, criterion by criterion.
 
     LABELS is JSON lines: case_id, grader, label (a number, true, false, "pass" or "fail"), and, where needed,
     candidate, repeat, criterion_id, annotator, drawn (`howsure label next` writes such lines to fill in).
@@ -129,7 +138,7 @@ def _divided(files: tuple[str, ...], by: str) -> tuple[Path | None, tuple[str, .
 @click.option("--limit", type=int, default=LIMIT, show_default=True, metavar="N", help="Only the first N cases.")
 @answer_options
 def test_command(work: Workspace, judge: str | None, as_json: bool, **rest: Any) -> int:
-    """Shake a judge and attack it.
+    """Test a judge by changed and by hostile answers.
 
     Shaken: the same question again, and answers with other spacing, markdown, capitals, padding, words or order of
     criteria. Its verdicts ought not to change. Attacked: an off-topic answer that tells the judge to pass it, in some
@@ -159,9 +168,10 @@ def test_command(work: Workspace, judge: str | None, as_json: bool, **rest: Any)
 )
 @answer_options
 def migrate_command(work: Workspace, old: str, new: str, labels: str, margin: float, as_json: bool, **rest: Any) -> int:
-    """May the judge NEW take the place of OLD? Both judge the same answers and are compared with people's LABELS.
+    """Tell whether the judge NEW may replace OLD.
 
-    NEW may replace OLD if the whole 95 % interval says that it agrees with people at most --margin less often than OLD.
+    Both judge the same answers and are compared with people's LABELS. NEW may replace OLD if the whole 95 %
+    interval says that it agrees with people at most --margin less often than OLD.
     Exit code: 0 it may, 100 it is worse than that, 101 the labels are too few to tell.
     """
     options = options_from(work, "", rest)
@@ -178,7 +188,10 @@ def migrate_command(work: Workspace, old: str, new: str, labels: str, margin: fl
 @howsure_command("about", stores=False, code=CodeUse.OPTIONAL)
 @click.argument("spec", metavar="JUDGE")
 def about_command(work: Workspace, spec: str, as_json: bool) -> None:
-    """What has been measured about JUDGE: every calibration made here, and for `offline` the figures it comes with."""
+    """Show what has been measured about JUDGE.
+
+    That is every calibration made here, and for `offline` the figures it comes with.
+    """
     found = asyncio.run(about_judge(work, spec, dict(os.environ)))
     if as_json:
         print_json(found)
@@ -203,9 +216,10 @@ def about_command(work: Workspace, spec: str, as_json: bool) -> None:
     help="How; labels of other cases than the run's allow the second only.",
 )
 def correct_command(work: Workspace, run: str, method: str, as_json: bool) -> None:
-    """The pass rates of RUN as people would have given them, from the newest calibration of its judge.
+    """Correct the pass rates of RUN by people's labels.
 
-    `howsure judge calibrate LABELS --run RUN` makes one from labels on some of the run's cases, chosen at random.
+    The labels are those of the newest calibration of its judge. `howsure judge calibrate LABELS --run RUN` makes
+    one from labels on some of the run's cases, chosen at random.
     """
     # The numbers library takes a fifth of a second to import: the other commands here do without it.
     correcting = import_module("howsure.services.judge.correct")

@@ -28,16 +28,19 @@ from howsure.services.workspace import Workspace
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Only N cases, drawn at random.")
 @click.option("--seed", default=0, show_default=True, help="With --limit: another seed, other cases.")
 @click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on the judge: 2USD, 500ktok, 10m.")
-@click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask the judge anew.")
+@click.option(
+    "--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask the judge again, without the cache."
+)
 @click.option("--record-judge", default="", metavar="FILE", help="Append the judge's replies to FILE.")
 @click.option(
     "--max-concurrency", "concurrency", type=click.IntRange(1), default=None, metavar="N", help="Pairs at once."
 )
 def pairs_command(work: Workspace, runs: tuple[str, ...], seed: int, as_json: bool, **rest: Any) -> int:
-    """Have a judge compare the answers of all candidates of the RUNs two by two, case by case.
+    """Have a judge compare answers two by two.
 
-    The judge does not learn whose answer is whose, and sees each pair in both orders. Equal answers tie without it,
-    and an empty answer loses. What it says is kept, and `howsure rank` makes a leaderboard of it.
+    It compares the answers of all candidates of the RUNs, case by case. The judge does not learn whose answer is
+    whose, and sees each pair in both orders. Equal answers tie without it, and an empty answer loses. Its
+    judgements are stored, and `howsure rank` makes a leaderboard of them.
 
     Exit code: 0, or 3 where some pairs have no judgement.
     """
@@ -52,13 +55,16 @@ def pairs_command(work: Workspace, runs: tuple[str, ...], seed: int, as_json: bo
 @click.option(
     "--run", default="", metavar="RUN", help="Also the judges of this run: its panel, and labels given on it."
 )
-@click.option("--limit", type=click.IntRange(0), default=10, show_default=True, help="So many disputed answers.")
+@click.option(
+    "--limit", type=click.IntRange(0), default=10, show_default=True, help="How many disputed answers to list."
+)
 def raters_command(work: Workspace, labels: Path | None, run: str, limit: int, as_json: bool) -> None:
-    """Who of several raters is reliable, what is the answer, and how sure is that, though nobody knows the truth?
+    """Find out which of several raters is reliable.
 
-    From three raters on: the annotators of LABELS (the file that `howsure judge calibrate` reads), and with --run the
-    members of its panel. Disputed answers are a queue, the least sure first. All of it holds if raters err
-    independently of one another.
+    It also tells which answer is right, and how surely, when the truth is unknown. It takes three raters or more:
+    the annotators of LABELS (the file that `howsure judge calibrate` reads), and with --run the members of its
+    panel. Disputed answers are listed, the least sure first. All of it holds if raters err independently of one
+    another.
     """
     # The numbers library takes a while to import: the other commands here do without it.
     raters = import_module("howsure.services.judge.raters")
@@ -73,10 +79,11 @@ def raters_command(work: Workspace, labels: Path | None, run: str, limit: int, a
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Only the first N cases.")
 @click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on the judge: 2USD, 500ktok, 10m.")
 def drift_command(work: Workspace, as_json: bool, **rest: Any) -> int:
-    """Has the judge changed? The answers of ANCHORS, a stored run, are judged again and held against their grades.
+    """Find out whether the judge has changed.
 
-    Same answers, other grades: that is the judge. With RUN, the agent's change is told apart from it: the new answers
-    against the anchors as they are judged today. Nothing is taken from the cache.
+    The answers of ANCHORS, a stored run, are judged again and compared with their grades. Same answers, other
+    grades: that is the judge. With RUN, the agent's change is told apart from it: the new answers against the
+    anchors as they are judged today. Nothing is taken from the cache.
 
     Exit code: 0 the judge has not changed, 100 it has, 101 the anchors are too few to tell.
     """

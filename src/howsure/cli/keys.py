@@ -26,7 +26,7 @@ def command() -> None:
 
 
 def _opening(function: Callable[..., None]) -> Callable[..., None]:
-    """The options that say what a key or a password opens, and for how long."""
+    """The options that say what a key or a password gives access to, and for how long."""
     options: list[Decorator] = [
         click.option(
             "--role",
@@ -100,7 +100,7 @@ def password(work: Workspace, name: str, as_json: bool, **opens: Any) -> None:
 
 @howsure_command("list")
 def several(work: Workspace, as_json: bool) -> None:
-    """Every key, newest first; no secret is kept."""
+    """List every key, newest first, without secrets."""
     keys = with_store(work, lambda store: store.keys.several(limit=1000))
     if as_json:
         print_json([_shown(key) for key in keys])
@@ -120,7 +120,7 @@ def several(work: Workspace, as_json: bool) -> None:
 @howsure_command("revoke")
 @click.argument("key_id")
 def revoke(work: Workspace, key_id: str, as_json: bool) -> None:
-    """From now on the key opens nothing."""
+    """Revoke a key: from now on it opens nothing."""
     key = with_store(work, recording("keys-revoke", lambda store: store.keys.revoke(key_id), lambda made: made.id))
     if as_json:
         print_json(_shown(key))

@@ -42,11 +42,12 @@ def command() -> None:
 def next_command(
     work: Workspace, run: str, number: int, by: str, labels: tuple[str, ...], output: str, as_json: bool
 ) -> None:
-    """Draw the answers of RUN that are to be labelled next: at random, each with a chance that is kept with its label.
+    """Draw the answers of RUN to label next.
 
-    Labels of answers that somebody picked tell nothing about the others. These do, and correct what the judge says:
-    `howsure judge correct`, `howsure gate --labels`, `howsure compare --labels`. Answers that are labelled already, in
-    the database or in --labels, are not drawn again.
+    They are drawn at random, each with a probability that is stored with its label. Labels of hand-picked answers
+    tell nothing about the others; these do, and correct the judge: `howsure judge correct`, `howsure gate
+    --labels`, `howsure compare --labels`. Answers that are labelled already, in the database or in --labels, are
+    not drawn again.
 
     \b
     howsure label next RUN --number 40 -o labels.jsonl
@@ -86,9 +87,10 @@ def _print(drawn: LabelDraw) -> None:
 @click.argument("file")
 @click.argument("run", default="latest")
 def save_command(work: Workspace, file: str, run: str, as_json: bool) -> None:
-    """Keep the labels of FILE in the database, as labels of RUN: the pages show them, and `--labels stored` uses them.
+    """Store the labels of FILE, as labels of RUN.
 
-    A label by the same person on the same grade replaces the earlier one.
+    The pages show them, and `--labels stored` uses them. A label by the same person on the same grade replaces the
+    earlier one.
     """
     number = asyncio.run(save_labels(work, Path(file), run))
     if as_json:

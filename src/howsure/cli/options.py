@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -125,8 +126,13 @@ def read_map(texts: Iterable[str], option: str) -> dict[str, str]:
 
 def map_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Which column of a plain table is what."""
-    text = "Of a plain table: this column is the input, expected, response, id … (repeatable; `expected=`: none is)."
+    text = "For a plain table: this column is the input, expected, response, id … (repeatable; `expected=`: no column)."
     return parsed_option(read_map, "--map", "map", multiple=True, metavar="ROLE=COLUMN", help=text)(command)
+
+
+SCOPES = ("app", "user", "temp")
+SCOPED = re.compile(r"([A-Za-z_][\w.-]*)\s*:\s*(?!//)(.*)", re.DOTALL)
+"""The rest of a key after a prefix, and the value; an address is a value."""
 
 
 def split_pair(text: str, option: str) -> tuple[str, str]:
@@ -137,8 +143,15 @@ def split_pair(text: str, option: str) -> tuple[str, str]:
 
 
 def read_pairs(texts: Iterable[str], option: str) -> dict[str, Any]:
-    """`key:value`; a value that is JSON is read as such, any other is text."""
-    return {key: _value(value) for key, value in (split_pair(text, option) for text in texts)}
+    """`key:value`; a value that is JSON is read as such, any other is text. ADK's prefixes belong to the key:
+    `app:season:winter`."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, value = split_pair(text, option)
+        if key in SCOPES and (scoped := SCOPED.fullmatch(value)):
+            key, value = f"{key}:{scoped[1]}", scoped[2]
+        found[key] = _value(value)
+    return found
 
 
 def _value(text: str) -> Any:
@@ -162,7 +175,14 @@ def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--record-judge", default="", metavar="FILE", help="Append judge replies to FILE."),
         click.option("--trace", default="", metavar="FILE", help="Append every model call to FILE."),
-        click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask models anew."),
+        click.option(
+            "--no-cache",
+            "cache",
+            is_flag=True,
+            default=True,
+            flag_value=False,
+            help="Ask models again, without the cache.",
+        ),
     ):
         command = option(command)
     return command

@@ -53,7 +53,7 @@ def howsure_command(
         ) -> None:
             runs = code is CodeUse.NEEDED or name == "demo"
             with exit_on_error(as_json=bool(rest.get("as_json")), runs=runs), tidy_on_signals():
-                # Whoever names a target needs what the settings say of it.
+                # A command that names a target needs its settings.
                 use = CodeUse.NEEDED if rest.get("target") else code
                 check = trust_check(use, stores=stores, given=trust, as_json=bool(rest.get("as_json")))
                 config = os.devnull if no_config else config
@@ -70,7 +70,7 @@ def howsure_command(
 
 
 def trust_check(use: CodeUse, *, stores: bool, given: bool = False, as_json: bool = False) -> TrustCheck:
-    """How a command decides about the settings of a folder: it asks where somebody sits at a terminal."""
+    """How a command decides whether to trust the settings of a folder: it asks the user at a terminal."""
     ask = confirm if sits_at_terminal() and not as_json else None
     return TrustCheck(use=use, stores=stores, given=given, ask=ask, note=say)
 

@@ -22,6 +22,7 @@ from howsure.model.run import RunState
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.evaluations import evaluation_run
+from howsure.reports.figures import pluralize
 from howsure.reports.run_facts import sure_text
 from howsure.reports.run_report import SHOWN_RESULTS, run_report
 from howsure.services.report import write_reports
@@ -126,7 +127,7 @@ def show_progress(*, quiet: bool) -> Iterator[ProgressFactory]:
             if not quiet:
                 judge = run.pins.request.judge or "none: judged grades will say so"
                 target = run.pins.target_text
-                say(f"run {run.id[:8]} {run.name!r}: {run.counts.total:,} attempts; target {target}")
+                say(f"run {run.id[:8]} {run.name!r}: {pluralize(run.counts.total, 'attempt')}; target {target}")
                 say(f"judge: {judge}")
             return stack.enter_context(progress(run.counts.total, handle.done, quiet=quiet))
 

@@ -22,7 +22,9 @@ from howsure.services.workspace import Workspace
     metavar="WHAT",
     help="pairs, verdict or a grader [pairs where a judge compared some, else verdict].",
 )
-@parsed_option(storable_text, "--judge", default="", metavar="SPEC", help="Whose pairs count, where several compared.")
+@parsed_option(
+    storable_text, "--judge", default="", metavar="SPEC", help="The judge whose pairs count, if several compared."
+)
 @parsed_option(
     storable_texts,
     "--candidate",

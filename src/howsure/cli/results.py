@@ -51,7 +51,7 @@ async def _print(work: Workspace, name: str, kind: str, verdict: Verdict | None,
 
 
 async def _while_read(results: AsyncIterator[Result]) -> AsyncIterator[Result]:
-    """The results, until nobody reads what is printed."""
+    """The results, until the reader of the output is gone."""
     async for result in results:
         if is_unread():
             return

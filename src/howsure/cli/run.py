@@ -48,7 +48,7 @@ from howsure.services.workspace import Workspace
     read_match,
     "--match",
     metavar="exact|includes|regex|numeric",
-    help="Of a plain table: compare answers with the expected ones by this program, not by a judge.",
+    help="For a plain table: compare answers with the expected ones by this program, not by a judge.",
 )
 @parsed_option(
     read_target,
@@ -83,7 +83,9 @@ from howsure.services.workspace import Workspace
 )
 @click.option("--evals", multiple=True, metavar="FILE", help="Evals of your own: YAML, or a definition file (JSON).")
 @click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of those the cases name.")
-@parsed_option(read_normalization, "--normalization", metavar="points|min_max", help="Of weighted criteria.")
+@parsed_option(
+    read_normalization, "--normalization", metavar="points|min_max", help="How weighted criteria become a value."
+)
 @click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules.")
 @click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext).")
 @parsed_option(
@@ -145,7 +147,7 @@ from howsure.services.workspace import Workspace
     "--anchors",
     default="",
     metavar="RUN",
-    help="Judge the answers of this stored run again afterwards: has the judge changed? Costs that again.",
+    help="Afterwards judge the answers of this stored run again, to see if the judge has changed. Costs that again.",
 )
 @judge_options
 @output_options

@@ -46,7 +46,7 @@ def command(work: Workspace, limit: int, agent_id: str | None, state: str | None
     elif summaries:
         console().print(ReportDocument([_table([each.run for each in summaries])]))
     elif agent_id or state:
-        click.echo("No run is like that.")
+        click.echo("No run matches.")
     else:
         click.echo("No runs yet. `howsure demo` makes some; `howsure run DATASET` makes yours.")
 

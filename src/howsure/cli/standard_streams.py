@@ -76,5 +76,5 @@ def _output(stream: Any, number: int) -> Any:
 
 
 def is_unread() -> bool:
-    """Whether whoever read standard output has gone."""
+    """Whether the reader of standard output is gone."""
     return bool(getattr(getattr(sys.stdout.buffer, "raw", None), "unread", False))

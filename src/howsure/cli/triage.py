@@ -27,11 +27,13 @@ ENDINGS = (".md", ".markdown")
     "--judge",
     default=None,
     metavar="SPEC",
-    help="Who writes the root causes: offline (nobody), recorded:FILE, provider:model.",
+    help="Who writes the root causes: offline (none), recorded:FILE, provider:model.",
 )
 @click.option("--record-judge", "record", default="", metavar="FILE", help="Append the judge's reply to FILE.")
 @click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on the judge: 2USD, 500ktok, 10m.")
-@click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask the judge anew.")
+@click.option(
+    "--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask the judge again, without the cache."
+)
 @click.option("--output", "-o", default="", metavar="FILE.md", help="Write it as Markdown.")
 def command(
     work: Workspace, run: str, judge: str | None, record: str, budget: str, cache: bool, output: str, as_json: bool

@@ -20,14 +20,13 @@ from howsure.services.trust import FolderSettings, TrustRegister, risk_lines
 @click.command("trust")
 @click.argument("folder", default=".", type=click.Path(path_type=Path), metavar="[FOLDER|FILE]")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--list", "listed", is_flag=True, help="The settings that you trust, and what changed since.")
-@click.option("--forget", is_flag=True, help="Trust it no longer.")
+@click.option("--list", "listed", is_flag=True, help="List the settings that you trust, and what has changed since.")
+@click.option("--forget", is_flag=True, help="Stop trusting it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, for other programs.")
 def command(folder: Path, yes: bool, listed: bool, forget: bool, as_json: bool) -> None:
-    """Show what the settings in FOLDER (default: this one) would run, and which secrets they would send where; and
-    allow it. Before that, commands that need it refuse, and the others do without it.
-
-    It holds for this path until the settings, or a file that they name, change.
+    """Show what the settings in FOLDER (default: this one) would run, and which secrets they would send where; then
+    allow it. Until then, commands that need this refuse to run, and others work without it. The permission holds for
+    this path until the settings, or a file that they name, change.
     """
     with exit_on_error(as_json=as_json):
         register = TrustRegister()
@@ -53,7 +52,7 @@ def command(folder: Path, yes: bool, listed: bool, forget: bool, as_json: bool) 
                 if as_json:
                     raise SystemExit(USER_MUST_ACT)
                 if not sits_at_terminal():
-                    raise NotTrusted(f"nobody is at a terminal: if you trust it, type `{found.command} --yes`")
+                    raise NotTrusted(f"there is no terminal to ask at: if you trust it, type `{found.command} --yes`")
                 if not confirm(f"{found.path} would do this."):
                     raise NotTrusted("not trusted: nothing has changed")
             register.remember(found)

@@ -17,12 +17,12 @@ from howsure.services.workspace import Workspace
 
 
 @howsure_command("worker", json_too=False, code=CodeUse.NEEDED)
-@click.option("--while-open", is_flag=True, help="Stop when stdin is closed: for whoever starts workers.")
-@click.option("--run-process", type=int, default=None, hidden=True, help="Carry out the runs that stdin names.")
+@click.option("--while-open", is_flag=True, help="Stop when stdin is closed, for programs that start workers.")
+@click.option("--run-process", type=int, default=None, hidden=True, help="Execute the runs that stdin names.")
 def command(work: Workspace, while_open: bool, run_process: int | None) -> None:
-    """Carry out the runs that wait in the service's queue, beside `howsure serve` or on another machine. Each run
-    has a process of its own, so that none can stop another. Runs of a worker that was killed are taken over; finished
-    cases stay finished."""
+    """Execute the runs that wait in the service's queue, beside `howsure serve` or on another machine. Each run has a
+    process of its own, so that none can stop another. Runs of a worker that was killed are taken over; finished cases
+    stay finished."""
     configure_logging(plain=sys.stderr.isatty())
     if run_process is not None:
         asyncio.run(serve_runs(work, run_process))

@@ -40,10 +40,10 @@ class Dialect(Importer, Protocol):
 
 
 class FileCandidates(Struct, frozen=True, kw_only=True):
-    """Who answers, by a file that says it. `targets` are blocks as in howsure.yaml, by a short name; `calls` are the
-    call settings of those that are models; `refused` says by name why somebody cannot be asked. With several `prompts`,
-    each of them is a candidate with every target. `code` is what checks answers by running, in `files` or the file
-    itself."""
+    """The candidates that a file names. `targets` are blocks as in howsure.yaml, by a short name; `calls` are the call
+    settings of those that are models; `refused` gives by name the reason why one cannot be asked. With several
+    `prompts`, each of them is a candidate with every target. `code` is what checks answers by running, in `files` or
+    the file itself."""
 
     targets: dict[str, dict[str, Any]] = field(default_factory=dict)
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class FileCandidates(Struct, frozen=True, kw_only=True):
 
 @runtime_checkable
 class CandidateDialect(Protocol):
-    """A dialect whose files say who answers, too."""
+    """A dialect whose files may name candidates."""
 
     name: str
 

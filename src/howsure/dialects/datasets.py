@@ -97,8 +97,8 @@ def detect(
     path: Path, dialects: Iterable[R], importers: Iterable[Importer] = (), results: Iterable[_Recogniser] = ()
 ) -> R:
     """The one dialect that recognises the file. What one of `importers` or a reader of other tools' `results` reads is
-    refused with the command to type. A dialect that says `fallback` is asked when nobody else knows the file, but
-    before a `general` importer. Dialects of other tools are loaded, and asked, where none of those at hand knows it."""
+    refused with the command to type. A dialect with `fallback` is asked if no other one knows the file, but before a
+    `general` importer. Dialects of other tools are loaded, and asked, only if none of the loaded ones knows it."""
     head = _head(path)
     if _is_blank(head):
         raise DatasetInvalid(str(path), [empty_file(path)])
@@ -145,7 +145,7 @@ def is_of_others(path: Path, dialects: Iterable[R]) -> bool:
 
 
 def looks_like(path: Path, head: bytes) -> str:
-    """What an unknown file seems to be, and what it would need to be read."""
+    """What an unknown file seems to be, and how it could be made readable."""
     for start, what in _CONTAINERS.items():
         if head.startswith(start):
             return what
@@ -155,6 +155,9 @@ def looks_like(path: Path, head: bytes) -> str:
     text = head.removeprefix(BOM).lstrip()
     if text[:1] in (b"{", b"["):
         keys = head_keys(head)
+        if keys == ["criteria"]:
+            command = f"howsure convert EVALSET --criteria {quote(str(path))}"
+            return f"it has ADK's criteria for an eval set; `{command}` reads both"
         listed = f" with the fields {', '.join(f'`{key}`' for key in keys[:8])}" if keys else ""
         inner = next((f": jq .{key} {quote(str(path))} > rows.json" for key in keys if key in _LISTS), "")
         return (
@@ -163,6 +166,8 @@ def looks_like(path: Path, head: bytes) -> str:
         )
     if path.suffix.lower() in (".yaml", ".yml"):
         return "it is YAML; cases are read from CSV, JSONL, JSON and Parquet"
+    if path.suffix.lower() in _CODE:
+        return "it is code, which is not run; let it write its cases to a CSV, JSON or JSONL file (promptfoo: to YAML)"
     if b"\0" in head:
         return "it is a binary file; cases are read from CSV, JSONL, JSON and Parquet"
     return "it is text; cases are read from CSV, JSONL, JSON and Parquet, by the ending of the file's name"
@@ -170,6 +175,7 @@ def looks_like(path: Path, head: bytes) -> str:
 
 _LISTS = ("data", "examples", "rows", "samples", "questions", "records", "dataset", "train", "test")
 """Fields in which other people's files hold their rows."""
+_CODE = (".py", ".js", ".ts", ".mjs", ".cjs", ".ipynb")
 _MOST_NAMED = 6
 _CONTAINERS = {
     b"PK\x03\x04": "it is a ZIP archive; save the sheet of an Excel workbook as CSV UTF-8, and unpack any other",
@@ -299,12 +305,14 @@ def read_cases(path: Path, dialect: Importer, report: FileReport | None = None) 
 def _validated_cases(path: Path, dialect: Importer, report: FileReport) -> Iterator[Case]:
     reading, left = _Pass(path, dialect, again=True), report.cases if report.size else None
     for item in reading:
+        if isinstance(item, Problem) and item.level is not Level.ERROR:
+            continue  # to the end: other files of a dataset may be hashed until then
         if left == 0:
             break
         if isinstance(item, Case):
             left = None if left is None else left - 1
             yield item
-        elif item.level is Level.ERROR:
+        else:
             raise file_changed(path)
     if reading.sha256 != report.sha256 and (left or bytes_added(path, report.sha256, report.size) is None):
         raise file_changed(path)

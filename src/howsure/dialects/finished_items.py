@@ -32,7 +32,7 @@ NOTHING_SAID = "(nothing)"
 
 
 def finished_script(inputs: Mapping[str, Any]) -> Script:
-    """What the user said."""
+    """The messages of the user, as a script."""
     turns = tuple(each["content"] for each in inputs["messages"] if each["role"] == Role.USER.value)
     return Script(turns=turns or (NOTHING_SAID,))
 

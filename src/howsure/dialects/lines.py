@@ -27,7 +27,7 @@ LONGEST_CELL = 2**31 - 1
 
 
 class TableLayout(Struct, frozen=True):
-    """How strangers write a table: what separates its columns, and how many lines stand above their names. Spaces
+    """The layout of a foreign table: the separator of its columns, and the number of lines above their names. Spaces
     around names do not count, and empty cells may follow."""
 
     separator: str = ","
@@ -37,8 +37,8 @@ class TableLayout(Struct, frozen=True):
 def read_table(
     stream: Iterable[bytes], file: str, required: Iterable[str] = (), layout: TableLayout | None = None
 ) -> Iterator[tuple[int, dict[str, str] | Problem]]:
-    """Every record by column name, as the first line gives them. A missing column is one problem, on line 1. With a
-    `layout` the table is a stranger's; a column without a name is called by its place."""
+    """Every record by column name, as the first line gives them. A missing column is one problem, on line 1. `layout`
+    is that of a foreign table; a column without a name is named by its number."""
     csv.field_size_limit(LONGEST_CELL)
     separator, above = (layout.separator, layout.above) if layout else (",", 0)
     reader = csv.reader(decoded_lines(stream), delimiter=separator, strict=True)
@@ -54,7 +54,8 @@ def read_table(
             if layout and len(cells) > len(header) and not any(cells[len(header) :]):
                 cells = cells[: len(header)]
             if len(cells) != len(header) and any(cells):
-                message = f"has {len(cells)} cells where the header names {len(header)} columns"
+                cell = "cell" if len(cells) == 1 else "cells"
+                message = f"has {len(cells)} {cell} where the header names {len(header)} columns"
                 hint = f"a cell that holds {separator!r}, quotes or line breaks needs double quotes around it"
                 expected, found = str(len(header)), str(len(cells))
                 at = Spot(file, start)
@@ -65,8 +66,13 @@ def read_table(
     except UnicodeDecodeError:
         yield reader.line_num + 1, not_utf8(Spot(file, reader.line_num + 1))
     except csv.Error as error:
-        hint = "a cell that holds quotes needs them doubled, and quotes around it"
-        yield start, Spot(file, start).problem("csv-syntax", f"not a valid CSV record: {error}", hint=hint)
+        fault, hint = (
+            f"not a valid CSV record: {error}",
+            "a cell that holds quotes needs them doubled, and quotes around it",
+        )
+        if "new-line" in str(error):
+            fault, hint = "its lines end in carriage returns alone", f"tr '\\r' '\\n' < {quote(file)} > lines.csv"
+        yield start, Spot(file, start).problem("csv-syntax", fault, hint=hint)
 
 
 def not_utf8(spot: Spot, encoding: str = "") -> Problem:

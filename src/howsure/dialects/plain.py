@@ -1,9 +1,10 @@
-"""The dialect `plain`: CSV, TSV, JSONL, JSON and Parquet with the columns that people use (docs/dialects/plain.md).
-It is the last to be asked: a file that any other dialect knows is never read as a plain table."""
+"""The dialect `plain`: CSV, TSV, JSONL, JSON and Parquet with the columns that people use (docs/dialects/plain.md). It
+is asked last: a file that any other dialect recognises is never read as a plain table."""
 
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -16,10 +17,10 @@ from howsure.dialects.base import Watch
 from howsure.dialects.ids import SeenIds, unstorable_case
 from howsure.dialects.lines import Row, RowDialect
 from howsure.dialects.plain_columns import ID, INPUT, ROLES, TableColumns, TableOptions, find_columns, may_have_input
-from howsure.dialects.plain_rows import CellFault, case_of, flatten, metadata_in, row_of, short_labels
+from howsure.dialects.plain_rows import CellFault, case_of, flatten, lost_parts, metadata_in, row_of, short_labels
 from howsure.dialects.problems import Spot, shown
-from howsure.dialects.tables import ENDINGS, PARQUET, TABLES, head_names, is_utf_16, table_records
-from howsure.dialects.writers import write_lines, write_whole
+from howsure.dialects.tables import ENDINGS, LISTS, PARQUET, TABLES, head_names, inner_names, is_utf_16, table_records
+from howsure.dialects.writers import write_lines, write_list, write_whole
 from howsure.errors import InputError, Problem
 from howsure.model.case import Case, Input, SingleTurn, opening
 
@@ -58,7 +59,7 @@ class PlainDialect(RowDialect):
             return False
         if ending in TABLES and is_utf_16(head):
             return True
-        names = head_names(path, head)
+        names = head_names(path, head) or inner_names(path, head)
         if INPUT in self._options.map:
             return bool(names)
         return not _OWN.intersection(names) and may_have_input(names)
@@ -77,6 +78,7 @@ class PlainDialect(RowDialect):
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         file, ids, hashes, ending = str(path), SeenIds(), _InputHashes(), path.suffix.lower()
+        lost: Counter[str] = Counter()
         shapes: dict[tuple[str, ...], TableColumns] = {}
         for line, row in table_records(path, watch):
             if isinstance(row, Problem):
@@ -100,10 +102,16 @@ class PlainDialect(RowDialect):
                 continue
             if not case.id:
                 case = replace(case, id=hashes.id_of(case.input))
+            asked = row[columns.roles[INPUT]]
+            if type(asked) is not str or asked[:1] == "[":
+                lost.update(lost_parts(asked))
             if ID in columns.roles and not ids.is_new(case.id, line or 0):
                 yield ids.repeated(case.id, spot)
                 continue
             yield (unstorable_case(case, spot) if ending in PARQUET else None) or case
+        for kind, count in lost.items():
+            message = f"{count} × `{kind}` in a message: only texts are asked here"
+            yield Spot(file).warning("no-counterpart", message, found=str(count))
 
     def case(self, row: Row) -> Case:
         """As one row of a file would be read."""
@@ -118,7 +126,7 @@ class PlainDialect(RowDialect):
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
         if path.suffix.lower() not in TABLES:
-            write_lines(map(row_of, cases), path)
+            (write_list if path.suffix.lower() in LISTS else write_lines)(map(self.row, cases), path)
             return
         rows = [_cells(case) for case in cases]
         columns = list(dict.fromkeys(name for row in rows for name in row))

@@ -1,5 +1,5 @@
 """Which column of a plain table is what: the names that people give to the input, the expected answer, the answer that
-was given and so on. `--map input=question` wins over names; two columns that would do are a problem, never a guess."""
+was given and so on. `--map input=question` wins over names; two candidate columns are a problem, never a guess."""
 
 from __future__ import annotations
 
@@ -21,22 +21,18 @@ INPUT, EXPECTED, RESPONSE, ID, METADATA = "input", "expected", "response", "id",
 ROLES: dict[str, tuple[str, ...]] = {
     INPUT: (
         *("input", "question", "query", "prompt", "userinput", "messages", "usermessage", "userquestion", "q"),
-        *("userquery", "userprompt", "utterance"),
+        *("userquery", "userprompt", "utterance", "instruction", "conversations"),
     ),
     EXPECTED: (
         *("expected", "expectedoutput", "expectedanswer", "expectedresponse", "answer", "answers", "ideal", "target"),
         *("idealanswer", "reference", "referenceanswer", "referenceanswers", "referenceoutput", "groundtruth"),
         *("goldanswer", "goldenanswer", "correctanswer", "correctresponse", "correct", "idealresponse", "idealoutput"),
+        "answerkey",
     ),
-    RESPONSE: (
-        *("response", "output", "actualoutput", "completion", "modelanswer", "prediction", "modeloutput"),
-        *("modelresponse", "responsetext", "generatedanswer", "generatedresponse", "botresponse", "botanswer"),
-        *("agentresponse", "agentanswer", "airesponse", "aianswer", "llmresponse", "llmoutput", "actualanswer"),
-        *("actualresponse", "chatbotresponse", "assistantresponse"),
-    ),
+    RESPONSE: ("response", "output", "completion", "prediction", "responsetext"),
     "choices": ("choices", "options"),
-    "criteria": ("criteria", "successcriteria"),
-    "rubric": ("rubric",),
+    "criteria": ("criteria", "successcriteria", "expectedfacts"),
+    "rubric": ("rubric", "guidelines"),
     "context": ("context",),
     "retrieved_contexts": ("retrievedcontexts", "retrievedcontext", "retrievalcontext", "contexts"),
     "tools": ("tools", "tooldefinitions", "availabletools"),
@@ -47,7 +43,21 @@ ROLES: dict[str, tuple[str, ...]] = {
 }
 """What a column can be, and the names it goes by, without capitals and separators."""
 _ROLE_OF = {name: role for role, names in ROLES.items() for name in names}
-_FAMILIES = {"inputs.": INPUT, "input.": INPUT, "outputs.": EXPECTED, "expected.": EXPECTED}
+_OTHER_NAMES = (
+    (RESPONSE, r"(actual|model|bot|agent|ai|llm|generated|predicted|chatbot|assistant|system)"
+               r"(answer|output|response|completion|reply|result)|generation|predictions?|predicted|pred"),
+    (EXPECTED, r"(gold|golden|expected|correct|ideal|reference|true|target|right|desired)"
+               r"(answer|output|response|result|completion|value|label|text|option|choice|solution)?s?"
+               r"|labels?|solution|groundtruths|truth"),
+    (INPUT, r"(?!system).+(question|query|prompt|request)|(user|customer)(text|says|turn)|problem|task|text|sentence"
+            r"|turns|conversation|dialogue|dialog|request|instructions|questiontext"),
+)  # fmt: skip
+"""Names by their parts. Those of an input and of what is expected say less: they count where no other column has the
+role, and as the input only beside an answer."""
+_CATEGORIES = ("label", "labels")
+_OTHERS = tuple((role, re.compile(pattern)) for role, pattern in _OTHER_NAMES)
+_OPTION = re.compile(r"(?:option|choice|answer|opt)([a-j]|10|[1-9])|([a-j])")
+_FAMILIES = {"inputs.": INPUT, "input.": INPUT, "outputs.": EXPECTED, "expected.": EXPECTED, "expectations.": EXPECTED}
 """Columns that begin so are parts of an object: `inputs.question`."""
 NESTED = tuple(family.rstrip(".") for family in _FAMILIES)
 _SEPARATORS = re.compile(r"[\s_\-]+")
@@ -77,15 +87,18 @@ class TableDialect(Protocol):
 
 
 class TableColumns(Struct, frozen=True):
-    """The columns by role, and the problems that keep a table from being read."""
+    """The columns by role, and the problems that keep a table from being read. `options`: columns with one choice
+    each, by its letter or number."""
 
     roles: dict[str, str]
     rest: tuple[str, ...]
     problems: tuple[Problem, ...] = ()
+    options: dict[str, str] = field(default_factory=dict)
 
     def describe(self, labels: Collection[str] = ()) -> str:
         """`question → input, answer → expected; labels: topic; kept as metadata: score`."""
-        parts = [", ".join(f"{column} → {role}" for role, column in self.roles.items())]
+        choices = [f"{', '.join(self.options.values())} → choices"] if self.options else []
+        parts = [", ".join([*(f"{column} → {role}" for role, column in self.roles.items()), *choices])]
         named = [column for column in self.rest if column.strip()]
         short = [column for column in named if column.removeprefix("metadata.") in labels]
         for title, columns in (("labels", short), ("kept as metadata", [each for each in named if each not in short])):
@@ -115,14 +128,18 @@ def plain_name(column: str) -> str:
 
 
 def role_of(column: str) -> tuple[str, bool]:
-    """What a column is by its name ("": anything else), and whether the name says so for sure."""
+    """The role of a column by its name ("": none), and whether the name is unambiguous."""
     name = plain_name(column)
     for family, role in _FAMILIES.items():
         if name.startswith(family):
             inner = _ROLE_OF.get(name.removeprefix(family), "")
-            own = inner in ("", role, ID, METADATA)
-            return (role, inner == role) if own else (inner, True)
-    return _ROLE_OF.get(name, ""), True
+            same = inner == role or (role, inner) == (EXPECTED, RESPONSE)  # in a dataset, outputs are the reference
+            own = same or inner in ("", ID, METADATA) or (role, inner) == (EXPECTED, INPUT)
+            return (role, same) if own else (inner, True)
+    if name in _ROLE_OF or name in NESTED:
+        return _ROLE_OF.get(name) or _FAMILIES[f"{name}."], name in _ROLE_OF
+    role = next((role for role, pattern in _OTHERS if pattern.fullmatch(name)), "")
+    return role, role == RESPONSE
 
 
 def find_columns(columns: Sequence[str], mapped: Mapping[str, str], spot: Spot) -> TableColumns:
@@ -139,22 +156,52 @@ def find_columns(columns: Sequence[str], mapped: Mapping[str, str], spot: Spot) 
             message = f"there is no column `{wanted}`, which --map {role}={wanted} names"
             hint = did_you_mean(wanted, columns) or f"the columns are {_listed(columns)}"
             problems.append(spot.problem("missing-field", message, expected=wanted, hint=hint))
-    free = [each for each in columns if each not in roles.values()]
-    for role in ROLES:
-        if role in mapped:
-            continue
-        named = [(column, sure) for column in free for found, sure in [role_of(column)] if found == role]
-        candidates = [column for column, sure in named if sure] or [column for column, _ in named]
-        if len(candidates) > 1 and role in (ID, "tags", METADATA):
-            candidates = [next((each for each in candidates if plain_name(each) == role), candidates[0])]
+    roles = {role: column for role, column in _of_retrieval(columns).items() if role not in mapped} | roles
+    options = {} if "choices" in mapped else _options(columns, roles.values())
+    free = [each for each in columns if each not in (*roles.values(), *options.values())]
+    for role in [each for each in ROLES if each not in mapped and each not in roles]:
+        candidates = _candidates(role, free)
         if len(candidates) > 1:
             problems.append(_ambiguous(role, candidates, roles, spot))
         if candidates:
             roles[role] = candidates[0]
+    if "choices" in roles:
+        options = {}
+    label = roles.get(EXPECTED, "")
+    if plain_name(label) in _CATEGORIES and EXPECTED not in mapped and role_of(roles.get(INPUT, ""))[1]:
+        del roles[EXPECTED]  # beside a question, a label says of which kind it is
     if INPUT not in roles and not problems:
         problems.append(no_input(columns, spot))
     ordered = {role: roles[role] for role in ROLES if role in roles}
-    return TableColumns(ordered, tuple(each for each in columns if each not in roles.values()), tuple(problems))
+    taken = {*roles.values(), *options.values()}
+    return TableColumns(ordered, tuple(each for each in columns if each not in taken), tuple(problems), options)
+
+
+def _candidates(role: str, columns: Sequence[str]) -> list[str]:
+    """The columns that have this role by their names: those whose names say so for sure, or else any."""
+    named = [(column, sure) for column in columns for found, sure in [role_of(column)] if found == role]
+    found = [column for column, sure in named if sure] or [column for column, _ in named]
+    if len(found) > 1 and role in (ID, "tags", METADATA):
+        found = [next((each for each in found if plain_name(each) == role), found[0])]
+    return found
+
+
+def _of_retrieval(columns: Sequence[str]) -> dict[str, str]:
+    """Where passages stand beside an answer and the truth, the answer is what was said: tables of retrieval have it
+    so."""
+    names = {plain_name(each): each for each in columns}
+    truth = next((names[each] for each in ("groundtruth", "groundtruths", "reference") if each in names), "")
+    passages = any(each in names for each in ROLES["retrieved_contexts"])
+    if not (truth and passages and "answer" in names) or any(role_of(each)[0] == RESPONSE for each in columns):
+        return {}
+    return {RESPONSE: names["answer"], EXPECTED: truth}
+
+
+def _options(columns: Sequence[str], taken: Collection[str]) -> dict[str, str]:
+    """Columns with one choice each, such as `option_a` or `A`: from the first letter on, and without a gap."""
+    found = {(match[1] or match[2]).upper(): each for each in columns if (match := _OPTION.fullmatch(plain_name(each)))}
+    run = [*found] in ([*"ABCDEFGHIJ"[: len(found)]], [str(number + 1) for number in range(len(found))])
+    return found if len(found) > 1 and run and not {*found.values()} & {*taken} else {}
 
 
 def _ambiguous(role: str, candidates: Sequence[str], roles: Mapping[str, str], spot: Spot) -> Problem:
@@ -164,12 +211,15 @@ def _ambiguous(role: str, candidates: Sequence[str], roles: Mapping[str, str], s
     if role == EXPECTED and answers:
         other = next(each for each in candidates if each not in answers)
         hint += f"; if {answers[0]} is what the agent said: --map expected={quote(other)} --map response={answers[0]}"
+    if role == INPUT and {"instruction", "input"} <= {plain_name(each) for each in candidates}:
+        hint += "; if input is what the instruction is about: --map input=instruction --map context=input"
     return spot.problem("ambiguous-column", f"{listed} could each be the {role}", expected=role, hint=hint)
 
 
 def no_input(columns: Iterable[str], spot: Spot) -> Problem:
     named = [each for each in columns if each.strip()]
-    column = next((quote(each) for each in named if not role_of(each)[0]), "COLUMN")
+    likely = [each for each in named if role_of(each)[0] == INPUT] or [each for each in named if not role_of(each)[0]]
+    column = quote(likely[0]) if likely else "COLUMN"
     message = f"no column says what the user asks; the columns are {_listed(named)}"
     hint = f"name it with --map input={column}, or call it input, question, query, prompt"
     if any(each.endswith("?") or each.isdecimal() for each in named):
@@ -184,4 +234,8 @@ def _listed(columns: Sequence[str]) -> str:
 
 def may_have_input(columns: Iterable[str]) -> bool:
     """Whether one of the columns could be the input, by its name. An object under `inputs` has it inside."""
-    return any(role_of(column)[0] == INPUT or plain_name(column) in NESTED[:2] for column in columns)
+    known = [role_of(column) for column in columns]
+    answered = any(role in (EXPECTED, RESPONSE, "criteria", "rubric") for role, _ in known)
+    return any(role == INPUT and (sure or answered) for role, sure in known) or any(
+        plain_name(column) in NESTED[:2] for column in columns
+    )

@@ -54,12 +54,17 @@ def _chats() -> Any:
 
 def flatten(row: Row) -> Row:
     """Objects under `inputs`, `outputs` and the like become columns: `inputs.question`. Messages stay whole."""
-    nested = [name for name, value in row.items() if type(value) is dict and plain_name(name) in NESTED]
+    nested = [
+        name
+        for name, value in row.items()
+        if (type(value) is dict or (type(value) is str and value[:1] == "{")) and plain_name(name) in NESTED
+    ]
     if not nested:
         return row
     flat: Row = {}
-    for name, value in row.items():
-        if name in nested and not _MESSAGE & value.keys():
+    for name, raw in row.items():
+        value = structured(raw) if name in nested else raw
+        if name in nested and isinstance(value, dict) and not _MESSAGE & value.keys():
             flat |= {f"{name}.{key}": inner for key, inner in value.items()}
         else:
             flat[name] = value
@@ -69,6 +74,8 @@ def flatten(row: Row) -> Row:
 def case_of(row: Row, columns: TableColumns, match: AnswerMatch | None = None) -> Case:
     """The case, with the id of the row or "". CellFault, where it holds what cannot be used."""
     values = {role: row[column] for role, column in columns.roles.items()}
+    if columns.options:
+        values["choices"] = {id: row[column] for id, column in columns.options.items() if row[column] not in (None, "")}
     metadata = metadata_in(row, columns)
     given, found = structured(values.get(METADATA)), structured(values.get(RETRIEVED))
     metadata |= given if isinstance(given, dict) else {} if given is None else {METADATA: given}
@@ -111,14 +118,17 @@ def short_labels(metadata: Mapping[str, Any]) -> dict[str, str]:
             text = str(value).lower()
         else:
             continue
-        if 0 < len(text) <= _LONGEST_LABEL and text.isprintable() and not _FRACTION(text):
+        unnamed = name.startswith(("column ", "Unnamed: "))  # an index, most often
+        if 0 < len(text) <= _LONGEST_LABEL and text.isprintable() and not _FRACTION(text) and not unnamed:
             labels[str(name)] = text
     return labels
 
 
 def _expectations(values: Mapping[str, Any], match: AnswerMatch | None) -> tuple[Expectation, ...]:
     raw = values.get(EXPECTED)
-    raw = raw.get("text", raw) if isinstance(raw, dict) else raw
+    if isinstance(raw, dict):
+        said = recording_of(raw) if _MESSAGE & raw.keys() else None
+        raw = said.answer if said else raw.get("text", raw)
     answers = tuple(text for each in (raw if isinstance(raw, list) else [raw]) if (text := text_of(each)).strip())
     found: list[Expectation] = []
     if choices := structured(values.get("choices")):
@@ -141,7 +151,7 @@ def input_of(asked: Any, context: str = "", *, chat: bool = False) -> tuple[Sing
         if not asked.strip():
             raise CellFault(INPUT, "empty", "must not be blank")
         return SingleTurn(message=asked, context=context), None
-    value = structured(asked)
+    value = _with_roles(structured(asked))
     if value in (None, "", [], {}):
         raise CellFault(INPUT, "empty", "must not be empty: this is what the user asks")
     if isinstance(value, list) and all(isinstance(each, str) and each.strip() for each in value):
@@ -155,6 +165,31 @@ def input_of(asked: Any, context: str = "", *, chat: bool = False) -> tuple[Sing
         raise CellFault(INPUT, "no-user-input", "holds no message of the user", hint)
     turn = SingleTurn(message=messages[last].content, context=context, history=messages[:last])
     return turn, _transcript(messages[last + 1 :]) if messages[last + 1 :] else None
+
+
+def _with_roles(value: Any) -> Any:
+    """The messages of a conversation as fine-tuning data has them: `from` and `value` in place of role and content."""
+    listed = isinstance(value, list) and value and all(isinstance(each, dict) and "from" in each for each in value)
+    if not listed:
+        return value
+    names = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "bot": "assistant", "model": "assistant"}
+    pairs = ((str(each["from"]).lower(), each.get("value")) for each in value)
+    return [{"role": names.get(said_by, said_by), "content": text} for said_by, text in pairs]
+
+
+def lost_parts(asked: Any) -> list[str]:
+    """The kinds of what stands in messages and is no text, such as images: only texts are asked."""
+    value = structured(asked) if type(asked) is str and '"type"' in asked else asked
+    messages = value if isinstance(value, list) else [value]
+    parts = [part for each in messages if isinstance(each, dict) for part in [each.get("content")]]
+    inner = [part for listed in parts if isinstance(listed, list) for part in listed if isinstance(part, dict)]
+    kinds = [str(part.get("type") or "text") for part in inner]
+    return [
+        kind
+        for kind in kinds
+        if kind.partition("_")[0] in ("image", "audio", "video", "file", "document")
+        or kind in ("input_image", "input_audio", "input_file")
+    ]
 
 
 def recording_of(raw: Any) -> Transcript | None:
@@ -210,7 +245,7 @@ def _correct_choice(raw: Any, answers: tuple[str, ...]) -> Expectation:
     choices = tuple(_choices(raw))
     if not choices or len({each.id for each in choices}) < len(choices):
         hint = "a list of texts, or an object of ids and texts"
-        raise CellFault("choices", "bad-choices", "these are no choices", hint)
+        raise CellFault("choices", "bad-choices", "not a list of choices", hint)
     ids = {key: each.id for each in choices for key in (words(each.text), each.id.casefold())}
     listed = answers[0].split(",") if len(answers) == 1 and words(answers[0]) not in ids else answers
     named = [ids.get(each.strip().casefold()) or ids.get(words(each)) for each in listed]

@@ -55,7 +55,7 @@ def with_article(noun: str) -> str:
 
 
 OTHER_SHAPE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
-"""What reading raises where a file of another tool has not the shape that the tool gives it."""
+"""The errors of reading a file that does not have the shape of its tool."""
 
 
 def shape_fault(error: Exception) -> str:

@@ -11,11 +11,14 @@ import msgspec
 from msgspec import Struct
 
 from howsure.dialects.strict_json import Json
-from howsure.model.transcript import Message, Role, ToolCall, ToolResult
+from howsure.model.transcript import CODE_EXECUTION, Message, Role, ToolCall, ToolResult
 
 _NOBODY = ("model", "agent", "assistant", "")
 """Authors that name no agent."""
-_SAID = ("text", "functionCall", "function_call", "functionResponse", "function_response")
+_SAID = (
+    *("text", "functionCall", "function_call", "functionResponse", "function_response"),
+    *("executableCode", "executable_code", "codeExecutionResult", "code_execution_result"),
+)
 
 
 class ConversationLog(Struct, frozen=True):
@@ -101,22 +104,30 @@ def log_from_events(events: Sequence[Any]) -> ConversationLog:
 
 def _record_parts(recorder: MessageRecorder, author: str, parts: list[Json]) -> None:
     texts = [part["text"] for part in parts if isinstance(part.get("text"), str) and not part.get("thought")]
-    calls = [first_present(part, "functionCall", "function_call") for part in parts]
     open_calls = [
         _OpenCall(str(call.get("name", "")), arguments_of(call.get("args")), _id(call))
-        for call in calls
-        if isinstance(call, dict)
+        for call in _each(parts, "functionCall", "function_call")
     ]
+    # Code that the provider ran for the model stands before the words, which are an answer with it or without.
+    code = _each(parts, "executableCode", "executable_code")
+    runs = [{name: each[name] for name in ("language", "code") if each.get(name) is not None} for each in code]
+    recorder.add_message(
+        author, "", [_OpenCall(CODE_EXECUTION, run, _id(each)) for run, each in zip(runs, code, strict=True)]
+    )
     # An image, a file, or nothing at all is an answer too: it shows which agent took part.
     silent = author != "user" and any(map(_is_silent, parts))
     recorder.add_message(author, ("" if author == "user" else "\n").join(texts), open_calls, silent=silent)
-    for part in parts:
-        response = first_present(part, "functionResponse", "function_response")
-        if isinstance(response, dict):
-            content = response["response"] if "response" in response else response.get("content")
-            recorder.add_result(
-                author, str(response.get("name", "")), _id(response), result_of(content, response.get("failed"))
-            )
+    for response in _each(parts, "functionResponse", "function_response"):
+        content = response["response"] if "response" in response else response.get("content")
+        result = result_of(content, response.get("failed"))
+        recorder.add_result(author, str(response.get("name", "")), _id(response), result)
+    for outcome in _each(parts, "codeExecutionResult", "code_execution_result"):
+        result = ToolResult(content=outcome.get("output"), failed=outcome.get("outcome") not in (None, "OUTCOME_OK"))
+        recorder.add_result(author, CODE_EXECUTION, _id(outcome), result)
+
+
+def _each(parts: list[Json], *names: str) -> list[Json]:
+    return objects_in([first_present(part, *names) for part in parts])
 
 
 def _is_silent(part: Json) -> bool:

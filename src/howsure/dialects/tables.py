@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
@@ -40,6 +41,12 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _SEPARATOR_LINE = b"sep="
 """Spreadsheets may write `sep=;` above the header."""
 
+WRAPPERS = ("data", "examples", "rows", "records", "dataset", "samples", "tests", "test_cases", "testcases", "cases")
+"""Fields in which an object holds its rows."""
+_INNER_LIST = re.compile(rb'"(\w+)"\s*:\s*\[\s*\{')
+_FRAME = re.compile(rb'^\{\s*"columns"\s*:\s*\[([^\[\]{}]*)\].*"data"\s*:\s*\[\s*\[', re.DOTALL)
+_COLUMN = re.compile(rb'^\{\s*"[^"]+"\s*:\s*(\[\s*["\d-]|\{\s*"0"\s*:)')
+
 Record = tuple[int | None, Row | Problem]
 
 
@@ -48,11 +55,11 @@ def table_records(path: Path, watch: Watch | None = None) -> Iterator[Record]:
     ending, file = path.suffix.lower(), str(path)
     if ending in PARQUET:
         yield from _parquet_records(path, watch)
-    elif ending in LISTS:
+    elif ending in (*LINES, *LISTS) and not _is_cut_by_lines(path):
         yield from _list_records(path, watch)
     else:
         with open_file(path, watch) as stream:
-            yield from read_objects(stream, file) if ending in LINES else _read_cells(stream, file)
+            yield from _read_cells(stream, file) if ending in TABLES else read_objects(stream, file)
 
 
 def head_names(path: Path, head: bytes) -> Sequence[str]:
@@ -62,19 +69,48 @@ def head_names(path: Path, head: bytes) -> Sequence[str]:
         return (INPUT,) if head.startswith(_PARQUET_MAGIC) else ()  # the names stand at the end of the file
     if ending in TABLES:
         return _header(head)[0]
-    if text[:1] == b"[" and ending in LISTS:
+    if text[:1] == b"[":
         text = text[1:].lstrip()
-    elif ending in LISTS:
+    elif ending in LISTS and not _holds_lines(text):
         return ()
     return top_level_keys(text.decode("utf-8", "ignore")) if text[:1] == b"{" else ()
 
 
+def inner_names(path: Path, head: bytes) -> Sequence[str]:
+    """The names of the columns of a table inside a JSON object: its rows under a usual key, or a data frame."""
+    text = head.removeprefix(BOM).lstrip()
+    if path.suffix.lower() not in LISTS or text[:1] != b"{" or _holds_lines(text):
+        return ()
+    if frame := _FRAME.search(text):
+        return [name.strip('" \r\n') for name in frame[1].decode("utf-8", "ignore").split(",")]
+    inner = _INNER_LIST.search(text)
+    if inner is None:
+        return top_level_keys(text.decode("utf-8", "ignore")) if _COLUMN.search(text) else ()
+    return top_level_keys(text[inner.end() - 1 :].decode("utf-8", "ignore")) if inner[1].decode() in WRAPPERS else ()
+
+
 def is_cut_by_lines(path: Path) -> bool:
     """Whether the records of a file can be told apart without knowing more of it: JSONL, or CSV with commas."""
-    if path.suffix.lower() != ".csv":
-        return path.suffix.lower() in LINES
+    ending = path.suffix.lower()
+    if ending in (*LINES, *LISTS):
+        return ending in LINES and _is_cut_by_lines(path)
+    if ending != ".csv":
+        return False
     with path.open("rb") as file:
         return _header(file.read(HEAD_BYTES))[1] == TableLayout()
+
+
+def _is_cut_by_lines(path: Path) -> bool:
+    """Whether a file of JSON has an object on each line, by what stands in it rather than by its ending."""
+    with path.open("rb") as file:
+        text = file.read(HEAD_BYTES).removeprefix(BOM).lstrip()
+    return text[:1] != b"[" if path.suffix.lower() in LINES else _holds_lines(text)
+
+
+def _holds_lines(text: bytes) -> bool:
+    """Whether the first line is an object, and another begins on the next."""
+    first, _, rest = text.partition(b"\n")
+    return first[:1] == b"{" and first.rstrip()[-1:] == b"}" and rest.lstrip()[:1] == b"{"
 
 
 def is_utf_16(head: bytes) -> bool:
@@ -112,12 +148,49 @@ def _read_cells(stream: BinaryIO, file: str) -> Iterator[Record]:
 def _list_records(path: Path, watch: Watch | None) -> Iterator[Record]:
     document = load_json(path, watch)
     yield from ((problem.line, problem) for problem in document.problems)
-    if not document.problems and not isinstance(document.value, list):
-        found = with_article(kind_of(document.value))
+    if document.problems:
+        return
+    value, key = document.value, ""
+    if isinstance(value, dict):
+        if columns := _columns_of(value):
+            names, rows = columns
+            yield from ((None, dict(zip(names, cells, strict=True))) for cells in rows)
+            return
+        lists = [name for name in value if isinstance(value[name], list) and any(map(_is_object, value[name]))]
+        key = lists[0] if len(lists) == 1 else ""
+        if key and (left := [name for name in value if name != key]):
+            message = f"beside `{key}`, not used: {', '.join(left)}"
+            yield 1, document.spot.warning("unknown-field", message, found=str(len(left)))
+    if not key and not isinstance(value, list):
+        found = with_article(kind_of(value))
         message, hint = f"must be a list of objects, not {found}", "or one object on each line of a .jsonl file"
-        yield 1, document.spot.problem("wrong-kind", message, expected="list", found=shown(document.value), hint=hint)
-    for spot, element in document.elements() if not document.problems else ():
+        yield 1, document.spot.problem("wrong-kind", message, expected="list", found=shown(value), hint=hint)
+        return
+    for spot, element in document.elements(key):
         yield spot.line, element if isinstance(element, dict) else not_an_object(element, spot)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _columns_of(value: dict[str, Any]) -> tuple[list[str], list[Sequence[Any]]] | None:
+    """The names and the rows of a table that was written column by column, as data frames are: lists of one length, or
+    objects with the same keys, or `columns` and `data`."""
+    names, rows = value.get("columns"), value.get("data")
+    if isinstance(names, list) and isinstance(rows, list):
+        whole = all(isinstance(row, list) and len(row) == len(names) for row in rows)
+        return ([str(name) for name in names], rows) if whole and rows else None
+    columns = [*value.values()]
+    if len(columns) > 1 and all(
+        isinstance(each, dict) and each and each.keys() == columns[0].keys() for each in columns
+    ):
+        keyed = [[*each.values()] for each in columns]
+        numbered = all(str(key).isdecimal() for key in columns[0])
+        return ([*value], list(zip(*keyed, strict=True))) if numbered else None
+    if len(columns) > 1 and all(isinstance(each, list) and each and len(each) == len(columns[0]) for each in columns):
+        return [*value], list(zip(*columns, strict=True))
+    return None
 
 
 @cache

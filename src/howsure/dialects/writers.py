@@ -35,6 +35,17 @@ def write_lines(rows: Iterable[AnyRow], path: Path) -> None:
     write_binary(path, lambda file: file.writelines(map(encode_row, rows)))
 
 
+def write_list(rows: Iterable[AnyRow], path: Path) -> None:
+    """One JSON list of objects."""
+
+    def write(file: BinaryIO) -> None:
+        file.write(b"[")
+        file.writelines((b",\n" if place else b"\n") + encode_row(row).rstrip() for place, row in enumerate(rows))
+        file.write(b"\n]\n")
+
+    write_binary(path, write)
+
+
 def write_checked(
     rows: Iterable[AnyRow], path: Path, read: LineReader, vouch: Vouch = lambda rows, lines, first: False
 ) -> None:

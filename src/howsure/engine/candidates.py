@@ -38,7 +38,7 @@ from howsure.users.scripts import ScriptedUsers
 NOT_CHECKED, CONTRACT_NOT_CHECKED = "not_checked", "contract_not_checked"
 GRADES = list[Grade]
 UNREAD = "the judge's reply cannot be read"
-"""What the flag of a grade without a value says."""
+"""The text of the flag of a grade without a value."""
 Kind = type[Expectation]
 CHECKED_KINDS: tuple[Kind, ...] = tuple(kind for kind in get_args(Expectation) if kind is not Qualities)
 """All but the names of the evals to run, which say nothing about the answer."""
@@ -148,10 +148,10 @@ class TimeLimits(Struct, frozen=True, kw_only=True):
 
 
 class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
-    """One candidate in one repeat: the target, who plays the user, and who grades. Every case is tried with every one.
-    `replays`: how often a conversation that the simulated user spoiled is played again. `stopwatch`: a clock, in
-    seconds. `case_flags`: what is to be said of a case itself, such as a document that nobody could read. `prompt`: the
-    prompt with which a case is asked that has several."""
+    """One candidate in one repeat: the target, the simulated user and the graders. Every case is tried with each of
+    them. `replays`: how often a conversation that the simulated user spoiled is played again. `stopwatch`: a clock, in
+    seconds. `case_flags`: flags of the case itself, such as an unreadable document. `prompt`: the name of the prompt,
+    if the case has several."""
 
     target: Target
     graders: Sequence[Grader]

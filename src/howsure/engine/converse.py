@@ -213,7 +213,7 @@ class OngoingConversation:
             self._closing = self._plain(closing, Closing, "the end")
 
     def _plain(self, value: T, kind: type[T], where: str) -> T:
-        """The value as it can be stored; from here on nobody sees another."""
+        """The value as it can be stored; only this one is used from here on."""
         value, escaped = plain_copy(value, kind)
         self._escaped += [escaped_flag(where)] * escaped
         return value

@@ -20,9 +20,9 @@ from howsure.users.attribution import find_fault
 
 Clock = Callable[[], datetime]
 Mark = Callable[[int, int | None], object]
-"""Is told which attempt a worker of this process begins, by the worker's number; None: it has ended that one."""
+"""Called with a worker's number and the attempt that it begins; None: it has ended the attempt."""
 Hear = Callable[[Result], object]
-"""Is told of each Result at once, before the next attempt is taken."""
+"""Called with each Result at once, before the next attempt begins."""
 
 WAITING_RESULTS = 2_000
 """Results that may wait to be saved before the workers pause: memory stays bounded when the store is slow."""
@@ -42,7 +42,7 @@ def attempts_left(
     done: Collection[int] = (),
     only: Collection[int] | None = None,
 ) -> Iterator[Attempt]:
-    """Every attempt of the run that is not done yet, in order; with `only`, those of them at these positions."""
+    """The attempts of the run that are not done yet, in order; with `only`, those at these positions."""
     position = 0
     for case in cases:
         for candidate in candidates:
@@ -52,12 +52,12 @@ def attempts_left(
 
 
 def hear_nothing(result: Result) -> None:
-    """Nobody listens."""
+    """Ignore a Result."""
 
 
 class Outbox:
-    """Where workers leave Results and the caller takes them; workers wait when too many lie there. `hear` is told of
-    each at once."""
+    """The queue of Results between workers and the caller; workers wait if it is full. `hear` gets each Result at
+    once."""
 
     def __init__(self, limit: int = WAITING_RESULTS, hear: Hear = hear_nothing) -> None:
         self._limit = limit
@@ -90,7 +90,7 @@ class Outbox:
 
 
 def mark_nothing(slot: int, position: int | None) -> None:
-    """Nobody needs to know."""
+    """Ignore the beginning and the end of an attempt."""
 
 
 async def run_attempts(
@@ -110,7 +110,7 @@ async def run_attempts(
 
     def end(_: object) -> None:
         outbox.close()
-        # Looked at here, so that asyncio does not report it when nobody is left to do so.
+        # Retrieved here, so that asyncio does not report it as never retrieved.
         working.cancelled() or working.exception()
 
     working.add_done_callback(end)

@@ -237,7 +237,7 @@ class _DefinitionReader:
             return self._scale_of_ratings()
         if not isinstance(declared, dict):
             expected = "an object with `min` and `max`"
-            message = "without a range nobody knows what a value means"
+            message = "a range is needed to interpret values"
             self._add("missing-field", "score_range", message, expected=expected, found=short_json(declared))
             return None
         ends: list[Any] = [declared.get("min"), declared.get("max")]

@@ -23,7 +23,7 @@ def expects(case: Case, kind: type[Any] | tuple[type[Any], ...]) -> bool:
 
 
 def numbered(grades: Sequence[Grade]) -> Sequence[Grade]:
-    """The grades of one grader: where there are several, each is a part with a number."""
+    """The grades of one grader; if there are several, each becomes a numbered part."""
     if len(grades) < 2:
         return grades
     return [structs.replace(each, part=Part(id=str(n), text="")) for n, each in enumerate(grades, start=1)]
@@ -39,7 +39,7 @@ class ExpectationGrader(Generic[E]):
 
     @property
     def verifies(self) -> tuple[type[Any], ...]:
-        """What it checks: planning says which expectations no grader of a run checks."""
+        """The kinds of expectation that it checks; planning reports expectations that no grader of the run checks."""
         return self.only_with
 
     def wants(self, case: Case) -> bool:
@@ -59,7 +59,7 @@ class ExpectationGrader(Generic[E]):
         return Score(name=self.name, value=value, pass_mark=1.0, reason=reason, details=details)
 
     def unknown(self, reason: str) -> Unscored:
-        """No value, because nothing was recorded that could be compared."""
+        """No value, because nothing comparable was recorded."""
         return Unscored(name=self.name, why=UnscoredReason.ERROR, reason=reason, pass_mark=1.0)
 
 

@@ -16,8 +16,9 @@ from howsure.graders.base import GraderContext
 from howsure.graders.judged_grader import JudgedGrader
 from howsure.graders.templates import MISSING, SourceMaterial, read_source
 from howsure.judges.base import SelectiveJudge
-from howsure.judges.replies import StatedNumber, normalize_key, parse_value, read_rating, read_share, require_on_scale
+from howsure.judges.replies import normalize_key, parse_value, read_rating, read_share, require_on_scale
 from howsure.judges.rulings import OFF_SCALE, NotApplicable, Rating, Ruling, UnparsableReply
+from howsure.judges.verdict_sentences import StatedNumber
 from howsure.model.case import Case, World, user_turns
 from howsure.model.expectation import Expectation, FinalState, Qualities, ReferenceAnswer, ToolCalls, Trajectory
 from howsure.model.score import LIKERT, ZERO_TO_FIVE, Grade, UnscoredReason
@@ -88,7 +89,7 @@ def golden_judged() -> tuple[GoldenJudgedGrader, ...]:
 
 
 def lacks_turns(name: str, case: Case, transcript: Transcript) -> bool:
-    """Whether an eval of this name needs several messages of the user, and there is one."""
+    """Whether the eval needs several user messages, and there is only one."""
     sent = sum(message.role is Role.USER for message in transcript.messages)
     return name.startswith(MULTI_TURN) and max(sent, len(user_turns(case.input))) < 2
 

@@ -21,7 +21,6 @@ from howsure.judges.replies import ask_until_readable, read_rating
 from howsure.judges.rulings import OFF_SCALE, NotApplicable, Rating, Ruling, UnparsableReply
 from howsure.model.case import Case
 from howsure.model.dataset_policy import PassWinner
-from howsure.model.expectation import text_id
 from howsure.model.score import FREE, UNIT, Grade, Part, Scale, Score, Unscored, UnscoredReason
 from howsure.model.transcript import Transcript
 from howsure.policies.verdicts import NEEDS_A_JUDGE
@@ -219,9 +218,7 @@ class PartsGrader(JudgedGrader):
         if errors := [grade for grade in unscored if grade.why is UnscoredReason.ERROR]:
             first = errors[0]
             part = first.part
-            # An id that is a hash of the text says nothing to a person.
-            named = part.id if part and part.id != text_id(part.text) else f"“{part.text}”" if part else ""
-            about = f" {named}" if named else ""
+            about = f" “{part.text or part.id}”" if part else ""
             reason = f"{len(errors)} of {len(parts)} could not be judged;{about}: {first.reason}"
             return self.unscored(UnscoredReason.ERROR, reason, flag=first.flag)
         if any(grade.why is UnscoredReason.NO_JUDGE for grade in unscored):

@@ -1,6 +1,6 @@
 """Graders that compare the text of the answer by program: `exact_match`, `includes`, `regex_match`, `numeric_match` and
-`json_schema`. Each may be negated. What a case cannot be held to (a pattern that is refused, a schema that is none) is
-an error of the grade, not a failure of the agent."""
+`json_schema`. Each may be negated. An unusable expectation (a refused pattern, an invalid schema) is an error of the
+grade, not a failure of the agent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from howsure.model.score import Grade, Score
 from howsure.model.transcript import Transcript
 
 NO_NUMBER, NO_JSON = "no_number", "no_json"
-"""Flags of answers that hold nothing to compare."""
+"""The flags of answers that have no text to compare."""
 _MOST_SHOWN = 120
 _MOST_STARTS = 200
 """How many `{` and `[` of an answer are tried as the beginning of JSON."""
@@ -156,7 +156,7 @@ def _json_anywhere(answer: str) -> list[Any]:
 
 @lru_cache(maxsize=128)
 def _validator(schema: str) -> Any:
-    """Nothing is fetched from elsewhere, and patterns are searched for in linear time."""
+    """A validator that fetches no references, and matches patterns in linear time."""
     return jsonschema_rs.validator_for(
         json.loads(schema), retriever=_refuse_to_fetch, validate_formats=True, mask="this", pattern_options=_LINEAR
     )

@@ -30,8 +30,9 @@ class TrajectoryGrader(ExpectationGrader[Trajectory]):
 
 
 class AgentsInvolvedGrader(ExpectationGrader[AgentsInvolved]):
-    """`agent_routing`: the share of the expected agents that took part, by the messages or the spans: an agent that is
-    another one's tool speaks in no message. Others may take part too. Where no agent is named there is no value."""
+    """`agent_routing`: the share of the expected agents that took part, by the messages or the spans. An agent that is
+    another one's tool speaks in no message; where there are no spans of it either, a call of the tool that has its name
+    shows it. Others may take part too. Where no agent is named there is no value."""
 
     name = "agent_routing"
     only_with = (AgentsInvolved,)
@@ -45,7 +46,8 @@ class AgentsInvolvedGrader(ExpectationGrader[AgentsInvolved]):
         if not seen:
             return self.unknown("the transcript names no agent")
         names = list(dict.fromkeys(map(bare_name, expected.names)))
-        missing = [name for name in names if name not in seen]
+        called = {bare_name(call.name) for call in transcript.tool_calls}
+        missing = [name for name in names if name not in seen and name not in called]
         value = 1 - len(missing) / len(names) if missing else 1.0
         reasons = [f"`{name}` did not take part" for name in missing]
         return self.score(value, reasons, "the expected agents took part", {"seen": seen, "missing": missing})

@@ -33,8 +33,7 @@ def _escape_reason(path: str, folder: Path) -> str:
 
 
 def _private_reason(path: str, folder: Path) -> str:
-    """Why the file is nobody's to show, by its own name and by that of the file it links to; empty when it is a
-    document."""
+    """Why the file must not be shown, by its own name and by that of the file it links to; "" if it is a document."""
     root = os.path.realpath(folder)
     real = os.path.realpath(os.path.join(root, path))
     parts = (*PureWindowsPath(path).parts, *Path(os.path.relpath(real, root)).parts)
@@ -50,14 +49,14 @@ def _private_reason(path: str, folder: Path) -> str:
 
 
 def path_refusal(path: str, folder: Path) -> tuple[str, str]:
-    """The code and the reason of a path that no case may name; empty where it may."""
+    """The code and the reason why no case may name the path; empty if cases may."""
     if reason := _escape_reason(path, folder):
         return "attachment-escapes", f"the path {reason}"
     return ("attachment-private", f"the path {reason}") if (reason := _private_reason(path, folder)) else ("", "")
 
 
 def find_document(path: str, folder: Path) -> Path | str:
-    """The file that a case attaches, or why it is not shown; empty where there is none."""
+    """The file that a case attaches, or why it is not shown; empty if there is none."""
     if reason := path_refusal(path, folder)[1]:
         return f"this document is refused: {reason}"
     whole = (folder / path).resolve()

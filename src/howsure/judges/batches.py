@@ -126,7 +126,7 @@ def read_batch_reply(reply: JudgeReply, parts: Sequence[Part], read: Read) -> Ba
             problems[name] = str(error)
     unknown = sorted({name for name, _ in entries} - contents.keys())
     if unknown:
-        problem = f"the reply rules on {', '.join(map(repr, unknown))}, which nobody asked about"
+        problem = f"the reply rules on {', '.join(map(repr, unknown))}, which were not asked about"
     share = None if reply.cost_usd is None else reply.cost_usd / len(parts)
     details = {**reply.details, **({UNKNOWN: unknown} if unknown else {})}
     return BatchRound(

@@ -11,7 +11,7 @@ from howsure.model.dataset_policy import CriterionStyle, DatasetPolicy, PassWinn
 DEFAULT_POLICY = "default_v1"
 POLICY_ID = "policy_id"
 QUESTION_SET_POLICY = "question_set_v1"
-"""That of the questions of a question set of the service."""
+"""The policy of question sets of the service."""
 
 POLICIES = {
     DEFAULT_POLICY: DatasetPolicy(),

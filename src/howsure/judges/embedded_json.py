@@ -41,12 +41,14 @@ class EmbeddedJson(Struct, frozen=True):
 
 
 def strip_thinking(text: str) -> str:
-    """The reply after the thinking that some models print first. Thinking that never ends leaves no reply."""
+    """The reply after the thinking that some models print first, some without its opening tag. Thinking that never ends
+    leaves no reply."""
     if thought := _THINKING.match(text):
         return text[thought.end() :]
     if _UNFINISHED.match(text):
         raise UnparsableReply("the reply ends while the judge is still thinking", UnreadableKind.CUT_OFF)
-    return text
+    before, closed, rest = text.partition("</think>")
+    return rest if closed and "<think>" not in before and not before.lstrip().startswith(("{", "[", "```")) else text
 
 
 def replace_lone_surrogates(text: str) -> str:

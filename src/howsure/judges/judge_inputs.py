@@ -56,8 +56,8 @@ def agent_notes(agent: Agent | None) -> str:
 
 
 def available_tools(case: Case, agent: Agent | None, transcript: Transcript | None = None) -> str:
-    """The tools that could be called: the case's, else the agent's, else those that its models were told of; never the
-    ones that happened to be called."""
+    """The available tools: the case's, else the agent's, else those declared to its models; never just the ones that
+    were called."""
     declared = declared_tools(transcript.spans) if transcript and agent is None else None
     tools = declared if case.tools is None else case.tools
     if tools is not None:

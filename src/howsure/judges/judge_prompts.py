@@ -167,11 +167,6 @@ def prompt_names(grader: str) -> tuple[str, ...]:
     return _VARIANTS.get(grader) or ((grader,) if grader in load_prompts() else ())
 
 
-def prompt_version(grader: str) -> str:
-    """`criteria@1:0f3a…`: the words that a grader's judge is asked with. Empty when it has none."""
-    return "+".join(load_prompts()[name].version for name in prompt_names(grader))
-
-
 @cache
 def prompts_fingerprint() -> str:
     """One hash over all prompts, pairs and batches included: it changes with any word that a judge is asked with."""

@@ -26,7 +26,7 @@ from howsure.judges.panels import total_cost, voting_members
 from howsure.judges.quotations import quote_blocks
 from howsure.judges.replies import ask_until_readable, find_reason, normalize_fields, split_json_and_prose, unwrap
 from howsure.judges.rulings import OFF_SCALE, NoValue, UnparsableReply
-from howsure.judges.verdict_sentences import BRACKETED, stated_picks
+from howsure.judges.verdict_sentences import MARK, plain_parts, stated_picks
 from howsure.model.case import user_turns
 from howsure.model.transcript import Transcript
 from howsure.stats.agreement import AgreementCount
@@ -38,7 +38,7 @@ KEYS = ("better", "winner", "preferred", "preference", "choice", "verdict")
 SCHEMA = reply_schema("better", {"type": "string", "enum": ["first", "second", "tie"]})
 
 _WORD = re.compile(
-    r"\W*(?:(?:the|answer|output|response|option|assistant|model|better|winner|is)\b\W*)*"
+    r"\W*(?:(?:the|answer|output|response|option|assistant|model|summary|candidate|better|winner|is)\b\W*)*"
     r"(?P<said>first|second|tie|tied|equal|both|neither|none|[12ab])\W*(?:(?:answer|output|response|one)\W*)?",
     re.IGNORECASE,
 )
@@ -170,12 +170,12 @@ def read_pick(content: Any) -> Pick:
     alone = _parse_position(strip_thinking(content) if isinstance(content, str) else content)
     if alone is not None:
         return Pick(place=alone)
-    # `Final verdict: [[A]]` is a form of its own, and no list.
-    plain = BRACKETED.sub(r". I choose \1. ", content) if isinstance(content, str) else content
-    values, prose = split_json_and_prose(plain)
+    values, prose = split_json_and_prose(MARK.sub(_spell_choice, content) if isinstance(content, str) else content)
     picks = [_read_object(raw) for each in values if isinstance(raw := unwrap(each), dict)]
-    bare = _parse_position(prose)
-    beside = {_POSITIONS[each] for each in stated_picks(prose)} | ({bare} if bare else set())
+    said = [_stated_positions(part) for part in plain_parts(prose)]
+    if any(said) and not said[-1]:
+        raise UnparsableReply("the reply takes its preference back")
+    beside = set[PickedPosition]().union(*said)
     if len({pick.place for pick in picks} | beside) > 1:
         raise UnparsableReply("the reply contradicts itself: it prefers both")
     if not picks and beside:
@@ -185,9 +185,27 @@ def read_pick(content: Any) -> Pick:
     return picks[-1]
 
 
+def _spell_choice(found: re.Match[str]) -> str:
+    """`[[A]]`, `[[B>>A]]` and `\\boxed{2}` as sentences. `[[C]]` and `[[A=B]]` are ties."""
+    said = "".join(each for each in found.groups() if each).strip()
+    ordered = re.fullmatch(r"([AB12])(>>?|<<?|=)([AB12])", said, re.IGNORECASE)
+    if ordered and ordered[2] != "=":
+        said = ordered[1] if ">" in ordered[2] else ordered[3]
+    return f". I choose {'tie' if (ordered and ordered[2] == '=') or said in ('C', 'c') else said}. "
+
+
+def _stated_positions(prose: str) -> set[PickedPosition]:
+    """What the sentences say, and what stands alone on the last line; a letter, on any (`A` may head what is said of
+    A)."""
+    lines = prose.splitlines() or [""]
+    alone = [line for line in lines if len(line.strip()) < 4 or line is lines[-1]]
+    bare = {_parse_position(line) for line in alone if not line.rstrip().endswith(":")}
+    return {_POSITIONS[each] for each in stated_picks(prose)} | {each for each in bare if each}
+
+
 def _read_object(raw: Mapping[str, Any]) -> Pick:
     fields = normalize_fields(raw)
-    places = {key: _parse_position(fields[key]) for key in KEYS if fields.get(key) is not None}
+    places = {key: _position_in(fields[key]) for key in KEYS if fields.get(key) is not None}
     if not places:
         raise NoValue(f"no preference among the fields {', '.join(map(repr, fields)) or '(none)'}")
     if None in places.values():
@@ -200,10 +218,15 @@ def _read_object(raw: Mapping[str, Any]) -> Pick:
     return Pick(place=place, reason=find_reason(fields)[0])
 
 
+def _position_in(raw: Any) -> PickedPosition | None:
+    said = _stated_positions(raw) if isinstance(raw, str) else {_parse_position(raw)}
+    return said.pop() if len(said) == 1 else None
+
+
 def _parse_position(raw: Any) -> PickedPosition | None:
     """The position, where the text states nothing else."""
-    text = raw if isinstance(raw, str) else str(raw) if type(raw) is int and raw in (1, 2) else ""
-    found = _WORD.fullmatch(text) if len(text) <= LONGEST and "?" not in text else None
+    text = raw.replace("_", " ") if isinstance(raw, str) else str(raw) if type(raw) is int and raw in (1, 2) else ""
+    found = _WORD.fullmatch(text) if len(text) <= LONGEST and not set("?{") & set(text) else None
     return _POSITIONS[found["said"].lower()] if found else None
 
 

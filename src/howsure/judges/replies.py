@@ -12,10 +12,10 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.errors import JudgeFailed, boundary
+from howsure.judges import verdict_sentences
 from howsure.judges.base import Judge, JudgeReply, Question
 from howsure.judges.conversations import one_line
 from howsure.judges.embedded_json import find_json, replace_lone_surrogates, strip_thinking
@@ -30,22 +30,23 @@ from howsure.judges.rulings import (
     RubricVerdicts,
     UnparsableReply,
 )
-from howsure.judges.verdict_sentences import is_own, stated_numbers, stated_rulings
+from howsure.judges.verdict_sentences import HEDGE, NUMBER, StatedNumber, as_number
 from howsure.llm.messages import FinishReason
 from howsure.model.flag import UnreadableKind
 from howsure.model.score import UNIT, Scale
 
-NUMBERS = ("score", "rating", "grade", "result")
-VERDICTS = ("verdict", "passed", "pass", "met", "criteriamet", "criterionmet")
+NUMBERS = ("score", "rating", "grade", "result", "overall")
+VERDICTS = ("verdict", "passed", "pass", "met", "criteriamet", "criterionmet", "satisfied", "decision", "judgment")
 REASONS = ("explanation", "rationale", "reasoning", "reason", "thoughtchain")
 EVIDENCE = ("evidence", "quotes", "quote")
 
 _NOT_PLAIN = re.compile(r"[^a-z0-9]")
+_FINAL = re.compile(r"^(?:overall|final)(?=(?:score|rating|grade|verdict|result)$)")
 
 
 @lru_cache(maxsize=4096)
 def normalize_key(key: str) -> str:
-    return _NOT_PLAIN.sub("", key.lower())
+    return _FINAL.sub("", _NOT_PLAIN.sub("", key.lower()))
 
 
 def normalize_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,51 +88,32 @@ class VerdictWord(Enum):
     NOT_APPLICABLE = "not applicable"
 
 
-class StatedNumber(Struct, frozen=True):
-    """A number, and the top of the scale where the judge named it (`4/5`)."""
-
-    value: float
-    out_of: float | None = None
-
-
 Value = StatedNumber | VerdictWord
 
+_YES = "yes|true|met|pass|passed|correct|satisfied|ja|oui|sí|да|是"
+_NO = "no|false|not met|unmet|fail|failed|not passed|incorrect|not correct|not satisfied|unsatisfied|nein|non|нет|否"
 _WORDS = {
-    **dict.fromkeys(("yes", "true", "met", "pass", "passed"), VerdictWord.YES),
-    **dict.fromkeys(("no", "false", "not met", "unmet", "fail", "failed", "not passed"), VerdictWord.NO),
+    **dict.fromkeys(_YES.split("|"), VerdictWord.YES),
+    **dict.fromkeys(_NO.split("|"), VerdictWord.NO),
     **dict.fromkeys(("n/a", "na", "not applicable"), VerdictWord.NOT_APPLICABLE),
 }
-_NUMBER = r"(?P<number>(?>-?[0-9]+(?:\.[0-9]+)?))(?:\s*(?:/|out\s+of)\s*(?P<out_of>(?>[0-9]+(?:\.[0-9]+)?)))?"
 _WORD = r"(?P<word>" + "|".join(re.escape(word).replace(r"\ ", "[ _-]") for word in sorted(_WORDS, reverse=True)) + ")"
-# A number that goes on (`4-5`, `4 %`, `4,5`) is not that number; a word that goes on (`no doubt`) is not that word.
-_NUMBER_ENDS = r"(?!\s*(?:[-–—/%]|to\b|or\b|(?:out\s+)?of\b)|\s?[½⅓⅔¼¾]|[.,]?[0-9]|[A-Za-z])"
-_WORD_ENDS = r"(?=\s*(?:$|[,.;:!)\n\"'”]|\s[-–—]))"
-_NUMBER_ALONE = re.compile(_NUMBER)
-_LABEL = r"(?<![\w-])(?P<label>{})[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:=]\s*[\"'“]?"
-_LABELLED_NUMBER = re.compile(_LABEL.format("score|rating|grade") + _NUMBER + _NUMBER_ENDS, re.IGNORECASE)
+# A word that goes on (`no doubt`) is not that word.
+_WORD_ENDS = r"(?=[^\w\n?]{0,3}$|\s*[,.;:!)…\n\"'”>，。！：；—]|\s[-–])"
+_ANOTHER_WORD, _SECOND_WORD = (_WORD.replace("P<word>", name) + _WORD_ENDS for name in (":", "P<second>"))
 _LABELLED_WORD = re.compile(
-    _LABEL.format(
-        "verdict|decision|result|judge?ment|final answer|criteri(?:a|on)[ _]met|met|passed|pass|score|rating|grade"
-    )
-    + _WORD
-    + _WORD_ENDS,
-    re.IGNORECASE | re.MULTILINE,
+    r"(?im)(?<![\w-])(?:verdict|decision|result|judge?ment|(?<!['’]s\s)final\sanswer|pass/fail|yes/no|(?:\w{1,20}_)?met|passed|pass|"
+    rf"score|rating|grade)[\"']?\s*+(?:\([^()\n]{{0,40}}\)\s*+)?[:：=]\s*+[^\w\n?]{{0,3}}{_WORD}{_WORD_ENDS}(?!\s*[,|]\s*{_ANOTHER_WORD})"
 )
-# `Met: no` opens with a label, `Yes and no` and `Yes, but no` with two verdicts.
-_ANOTHER_WORD = _WORD.replace("?P<word>", "?:") + _WORD_ENDS
+# `Met: no` and `Passed: 3 of 5` open with a label; `Yes, but only partly` is hedged, `Yes and no` says two things.
 _FIRST_WORD = re.compile(
-    rf"\A{_WORD}{_WORD_ENDS}(?!\s*:\s*{_ANOTHER_WORD}|[\s,.;]*\b(?:but|or|and)\s+{_ANOTHER_WORD})", re.IGNORECASE
+    rf"(?im)(?:^|(?<=[.!?]\s))(?:[^\w\s?\"'“]{{1,3}}\s*)?{_WORD}{_WORD_ENDS}(?!(?<=correct)\s*:|\s*:\s*[\"'“]?(?:[0-9]|{_ANOTHER_WORD}))"
+    rf"(?![^\w?]*(?:(?:but|though|only|just)\s+)*(?:{HEDGE})\b)"
+    rf"(?:[^\w?]++(?:(?:but|or|and|hmm|well|aber|und|et|mais|y|pero)\b[^\w?]*+)*{_SECOND_WORD})?"
 )
-# A judge that changes its mind: what it said before counts beside what it says after.
-_TAKEN_BACK = re.compile(
-    r"\b(?:on\s+second\s+thoughts?|scratch\s+that|I\s+take\s+(?:it|that)\s+back|I\s+stand\s+corrected)\b"
-    r"|(?:^|[.!?;–—-]\s*|\b(?:but|no|oh|hmm),?\s+)wait\s*[,–—-]",
-    re.IGNORECASE | re.MULTILINE,
-)
-_TAGGED = re.compile(r"<(score|rating|grade|verdict|decision)>\s*([^<>\n]{1,40}?)\s*</\1>", re.IGNORECASE)
-_BRACKETED = re.compile(r"\[\[\s*([0-9]+(?:\.[0-9]+)?)\s*\]\]")
-_DECORATION = re.compile(r"[*`#]+")
-_WRAPPING = " \t\r\n\"'“”*`.!_()[]"
+_ANSWER = re.compile(r"(?i)\A\W*(?:final\s+)?answer\s*:")
+_NUMBER_ALONE = re.compile(NUMBER)
+_WRAPPING = " \t\r\n\"'“”*`!_()[]"
 
 
 def parse_value(raw: Any) -> Value | None:
@@ -147,35 +129,33 @@ def parse_value(raw: Any) -> Value | None:
 
 def parse_word(text: str) -> VerdictWord | None:
     """The meaning of a text that is only a verdict word."""
-    return _WORDS.get(re.sub(r"[\s_-]+", " ", text.strip(_WRAPPING).lower()))
+    return _WORDS.get(re.sub(r"[\s_-]+", " ", re.sub(r"\A[^\w?]++|(?<=\w)[^\w?]+\Z", "", text).strip("_").lower()))
 
 
 def find_values(prose: str, *, sentences: bool = True) -> Iterator[Value]:
     """Every value that the prose states as its own: alone on the first or last line, after a label, as a sentence (`I
     would give it a score of 4`; without `sentences` `The criterion is met`), or as a verdict word that opens the text.
-    Numbers and words that are merely mentioned do not count."""
-    if not prose:
-        return
-    plain = _TAGGED.sub(r"\n\1: \2\n", _DECORATION.sub("", prose)).strip()
-    if taken_back := _TAKEN_BACK.search(plain):
-        before = list(find_values(plain[: taken_back.start()], sentences=sentences))
-        after = list(find_values(plain[taken_back.end() :].lstrip(" ,.:;!–—-"), sentences=sentences))
-        if before and not after:
-            raise UnparsableReply("the reply takes its verdict back")
-        yield from (*before, *after)
-        return
-    lines = plain.splitlines()
-    for line in dict.fromkeys((lines[0], lines[-1])) if lines else ():
-        if (alone := parse_word(line) or _number_alone(line)) is not None:
-            yield alone
-    if opening := _FIRST_WORD.match(plain):
-        yield _matched_value(opening)
-    for pattern in (_LABELLED_NUMBER, _LABELLED_WORD):
-        yield from (_matched_value(found) for found in pattern.finditer(plain) if is_own(plain, found))
+    Numbers and words that are merely mentioned do not count; what the judge takes back does."""
+    parts = [list(_values_of(each, sentences)) for each in verdict_sentences.plain_parts(prose)]
+    if any(parts) and not parts[-1]:
+        raise UnparsableReply("the reply takes its verdict back")
+    for values in parts:
+        yield from values
+
+
+def _values_of(plain: str, sentences: bool) -> Iterator[Value]:
+    alone = [_alone(line) for line in plain.splitlines()]
+    # More of them are a list.
+    yield from filter(None, alone if alone and (alone[0] or alone[-1]) else ())
+    said = [found["word"] for found in _LABELLED_WORD.finditer(plain) if verdict_sentences.is_own(plain, found)]
+    if _FIRST_WORD.match(plain):
+        said += [word for found in _FIRST_WORD.finditer(plain) for word in found.group("word", "second") if word]
+    yield from filter(None, map(parse_word, said))
+    yield from verdict_sentences.labelled_numbers(plain)
     if sentences:
-        yield from map(_as_number, stated_numbers(plain))
+        yield from verdict_sentences.stated_numbers(plain)
     else:
-        yield from (VerdictWord.YES if met else VerdictWord.NO for met in stated_rulings(plain))
+        yield from (VerdictWord.YES if met else VerdictWord.NO for met in verdict_sentences.stated_rulings(plain))
 
 
 def require_on_scale(number: StatedNumber, scale: Scale, *, whole: bool) -> float:
@@ -196,21 +176,13 @@ def scale_end(word: VerdictWord, scale: Scale) -> float:
     return 1.0 if word is VerdictWord.YES else 0.0
 
 
+def _alone(line: str) -> Value | None:
+    return parse_word(_ANSWER.sub("", line)) or _number_alone(line) if len(line) < 80 else None
+
+
 def _number_alone(text: str) -> StatedNumber | None:
-    found = _NUMBER_ALONE.fullmatch(text.strip(_WRAPPING))
-    return _as_number(found) if found else None
-
-
-def _matched_value(found: re.Match[str]) -> Value:
-    groups = found.groupdict()
-    if (word := groups.get("word")) and (meant := parse_word(word)):
-        return meant
-    return _as_number(found)
-
-
-def _as_number(found: re.Match[str]) -> StatedNumber:
-    out_of = found["out_of"]
-    return StatedNumber(float(found["number"]), None if out_of is None else float(out_of))
+    found = _NUMBER_ALONE.fullmatch(text.strip(_WRAPPING).rstrip(_WRAPPING + "."))
+    return as_number(found) if found else None
 
 
 def _finite(number: float) -> float:
@@ -279,8 +251,7 @@ def split_json_and_prose(content: Any) -> tuple[list[Any], str]:
     """The JSON values of a reply, and the sentences around them."""
     if not isinstance(content, str):
         return [content], ""
-    text = strip_thinking(content)
-    found = find_json(text if "{" in text else _BRACKETED.sub(r"\1", text))
+    found = find_json(verdict_sentences.unmark(strip_thinking(content)))
     if len(found.values) == 1 and isinstance(found.values[0], str):
         return [], found.values[0]
     return list(found.values), _FENCE.sub("", found.prose).strip() if found.prose else ""
@@ -319,12 +290,13 @@ def _collect_values(fields: Mapping[str, Any], scale: Scale) -> tuple[dict[str, 
     """The numbers and the words among an object's fields, by their keys."""
     numbers: dict[str, StatedNumber] = {}
     words: dict[str, VerdictWord] = {}
+    top = parse_value(fields.get("outof", fields.get("maxscore")))
     for key in _VALUES:
         if (raw := fields.get(key)) is None:
             continue
         value = parse_value(raw)
         if isinstance(value, StatedNumber):
-            numbers[key] = value
+            numbers[key] = replace(value, out_of=value.out_of or (top.value if isinstance(top, StatedNumber) else None))
         elif value is not None:
             words[key] = value
             if value is not VerdictWord.NOT_APPLICABLE and key in _NOTHING_BUT_VALUES:
@@ -446,9 +418,8 @@ FINISH = "finish_reason"
 WHOLE_REPLY = "whole_reply"
 """A key in what stands for the ruling on a criterion that the reply of its batch does not rule on."""
 _REFUSAL = re.compile(
-    r"\W*(?:(?:i['’]m|i am|we are) (?:very |so )?(?:sorry|unable|not able)|sorry|as an ai"
-    r"|i (?:can['’]t|cannot|won['’]t|will not|must decline))\b",
-    re.IGNORECASE,
+    r"(?i)\W*(?:unfortunately,? )?(?:(?:i['’]m|i am|we are) (?:very |so )?(?:sorry|unable|not able)|sorry"
+    r"|as an ai|i (?:apologi[sz]e|can['’]t|cannot|won['’]t|will not|must decline))\b",
 )
 CUT_OFF = " (the reply was cut off at its token limit)"
 

@@ -17,7 +17,7 @@ TOKENS = re.compile(r"(?P<number>[\d.]+)\s*(?P<scale>[km]?)\s*tok(?:en)?s?", re.
 TIME = re.compile(r"(?:(?P<h>[\d.]+)\s*h)?\s*(?:(?P<m>[\d.]+)\s*m(?:in)?)?\s*(?:(?P<s>[\d.]+)\s*s(?:ec)?)?")
 SCALES = {"": 1, "k": 1_000, "m": 1_000_000}
 LONGEST_PART = 100
-"""Characters: the time to match one grows with the square of its length."""
+"""Characters: the matching time grows with the square of the length."""
 SECONDS = {"h": 3600, "m": 60, "s": 1}
 
 
@@ -69,7 +69,7 @@ def _amount(part: str, text: str) -> tuple[str, float]:
 
 
 class CommonBudget(Struct, kw_only=True):
-    """A budget that several runs share: whose it is, its limits for a month, and what the other runs have spent."""
+    """A budget that several runs share: its owner, its limits for a month, and the spending of the other runs."""
 
     whose: str
     allowance: Allowance
@@ -77,7 +77,7 @@ class CommonBudget(Struct, kw_only=True):
     tokens: int = 0
 
     def reached(self, usd: float, tokens: int) -> str:
-        """The limit that is reached when this run has spent so much, in a sentence; empty: none."""
+        """The limit that is reached when this run has spent this much, in a sentence; "": none."""
         allowed, usd, tokens = self.allowance, self.usd + usd, self.tokens + tokens
         if allowed.usd is not None and usd >= allowed.usd:
             return f"{self.whose} has spent its {allowed.usd:g} USD of this month ({usd:.4f} USD)"
@@ -130,6 +130,6 @@ def check_priced(allowance: Allowance, models: Iterable[tuple[str, bool]]) -> No
     unknown = [name for name, known in models if not known]
     if allowance.usd is not None and unknown:
         raise ConfigInvalid(
-            f"a budget in USD needs the price of {', '.join(unknown)}; set it under `prices` in howsure.yaml"
+            f"--budget in USD needs the price of {', '.join(unknown)}; set it under `prices` in howsure.yaml"
             " ({prompt, completion} in USD for a million tokens), or give the budget in tokens or time"
         )

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from howsure.errors import CaseFailure
-from howsure.llm.base import Completion, ModelRequest, ModelSpec
+from howsure.llm.base import Cache, Completion, ModelRequest, ModelSpec
 from howsure.llm.messages import CallSettings
 
 FORMAT = 1
@@ -64,6 +64,22 @@ class NoCache:
 
     async def put(self, key: bytes, value: bytes) -> None:
         return None
+
+
+class RenewedCache:
+    """A `Cache` whose replies are asked anew, once, and replaced: for attempts that errored, because what a judge
+    replied may be why."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._renewed: set[bytes] = set()
+
+    async def get(self, key: bytes) -> bytes | None:
+        return await self._cache.get(key) if key in self._renewed else None
+
+    async def put(self, key: bytes, value: bytes) -> None:
+        self._renewed.add(key)
+        await self._cache.put(key, value)
 
 
 _DECODER = msgspec.json.Decoder(Completion)

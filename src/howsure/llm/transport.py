@@ -70,7 +70,7 @@ AddressGuard = Callable[[str, str, int], bool]
 after the name was resolved and right before the connection: a harmless name may lead elsewhere a moment later."""
 
 WHY = (
-    "this host leads to an address that the service may not call; whoever runs it can list the address under "
+    "this host leads to an address that the service may not call; its operator can list the address under "
     "`service.hosts`, or name the target under `targets`"
 )
 

@@ -78,8 +78,8 @@ def _path_mismatches(expected: Arguments, actual: Arguments, paths: tuple[str, .
 
 
 class CallComparison(ExpectationComparison, frozen=True, kw_only=True):
-    """`selection` is the same share as `value` over names alone. `arguments`: of the calls with an expected name, the
-    share whose arguments fit (None: there is none). `order`: of the calls that fit, the share in the expected order
+    """`selection` is the same share as `value` over names alone. `arguments`: the share of fitting arguments among the
+    calls with an expected name (None: there is none). `order`: the share in the expected order among the calls that fit
     (None: fewer than two). `unexpected` are names, one for each call."""
 
     selection: float

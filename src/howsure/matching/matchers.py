@@ -25,8 +25,8 @@ _ROUNDING = 1e-12
 
 
 class Matcher(Struct, frozen=True, kw_only=True):
-    """One kind of matcher. `spec` is the whole object as it is written: `fault` says what is wrong with it (empty:
-    nothing), `inner` gives the values in it that may be matchers, each with its place."""
+    """One kind of matcher. `spec` is the whole object as written: `fault` says what is wrong with it ("": nothing),
+    `inner` gives the values in it that may be matchers, each with its place."""
 
     keys: tuple[str, ...]
     matches: Callable[[Spec, Any, Compare], bool]

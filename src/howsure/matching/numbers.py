@@ -9,7 +9,7 @@ _DIGITS = r"\d{1,3}(?:\.\d{3})+,\d+|\d[\d,]*(?:\.\d+)?|\.\d+"
 _NUMBER = re.compile(rf"(?<![\w.])([-+\u2212]?)(?:[$€£¥] ?)?({_DIGITS})([eE][-+]?\d{{1,4}})?")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _DECIMAL_COMMA = re.compile(r"(?:\d+|\d{1,3}(?:\.\d{3})+),\d+")
-# Models think aloud: the last place that states an answer counts before all other numbers.
+# Models think aloud: the last stated answer counts before all other numbers.
 _STATEMENT = re.compile(r"(?:####|\\boxed|\banswer\b\W{0,4}(?:is|=|:))[\s:*_=({\[\\]{0,10}", re.IGNORECASE)
 
 
@@ -20,7 +20,7 @@ def read_number(text: str) -> float | None:
 
 
 def number_in(answer: str) -> float | None:
-    """The number that an answer comes to: the one that it states (`#### 5`, `\\boxed{5}`, `Answer: 5`), else its
+    """The final number of an answer: the one that it states (`#### 5`, `\\boxed{5}`, `Answer: 5`), else its
     last."""
     for statement in reversed(list(_STATEMENT.finditer(answer))):
         stated = _NUMBER.match(answer, statement.end())

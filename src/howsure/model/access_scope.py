@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class AccessRole(Enum):
-    """What a user is to an organisation, or to some of its agents."""
+    """The role of a user in an organisation, or for some of its agents."""
 
     VIEWER = "viewer"
     LABELLER = "labeller"

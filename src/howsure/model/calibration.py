@@ -19,8 +19,8 @@ class Figure(Struct, frozen=True, kw_only=True):
 
 
 class LabelCoverage(Struct, frozen=True, kw_only=True):
-    """What became of every labelled grade. things = compared + unreadable + not_applicable + no_judge + missing + split
-    + unmarked, always.
+    """How many labelled grades were compared, and why the others were not. things = compared + unreadable +
+    not_applicable + no_judge + missing + split + unmarked, always.
 
     `unreadable`: the judge gave no ruling, or one that could not be read. `missing`: there is no grade. `split`: as
     many people say pass as fail. `unmarked`: people say pass or fail and the grade has no pass mark. `kinds`: of the
@@ -57,6 +57,10 @@ class VerdictFigures(Struct, frozen=True, kw_only=True):
     kappa: Figure
     classes: dict[str, ClassFigures]
     confusion: dict[str, dict[str, int]]
+
+    @property
+    def agreed(self) -> int:
+        return self.confusion["pass"]["pass"] + self.confusion["fail"]["fail"]
 
 
 class RatingFigures(Struct, frozen=True, kw_only=True):
@@ -121,7 +125,7 @@ class GradesByBand(Struct, frozen=True, kw_only=True):
 
 
 class JudgePin(Struct, frozen=True, kw_only=True):
-    """A judge as it was: its spec, the hash of its settings, and the hash of its prompts; of a recording, the judges
+    """A judge version: its spec, the hash of its settings, and the hash of its prompts; of a recording, the judges
     whose replies it holds."""
 
     spec: str
@@ -140,8 +144,8 @@ class LabelPin(Struct, frozen=True, kw_only=True):
 
 
 class PeopleVerdict(Struct, frozen=True, kw_only=True):
-    """What people say of one judged grade, beside the judge's verdict. `drawn`: how likely the answer was to be drawn
-    for labelling (only ratios matter); None: nobody knows."""
+    """People's verdict on one judged grade, beside the judge's. `drawn`: how likely the answer was to be drawn for
+    labelling (only ratios matter); None: unknown."""
 
     case_id: str
     candidate: str

@@ -94,15 +94,15 @@ def case_messages(case: Case) -> tuple[Message, ...]:
 
 
 PROMPTS = "prompts"
-"""The key of the metadata with the inputs of a case by the name of a prompt, where a file asks it in several ways."""
+"""The metadata key of a case's inputs by prompt name, for files that ask it in several ways."""
 
 
 UNCHECKED = "not_checked"
-"""The key of the metadata with what a file expects of a case and nothing here checks, each in words."""
+"""The metadata key of the expectations of a file that nothing here checks, in words."""
 
 
 def with_prompt(case: Case, prompt: str) -> Case:
-    """The case as this prompt asks it."""
+    """The case with the input of this prompt."""
     asked: Input = convert(case.metadata[PROMPTS][prompt], Input)
     return replace(case, input=asked)
 

@@ -250,7 +250,7 @@ class PairComparison(Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> Difference | None:
-        """The slice to name first where the whole shows nothing: the clearest that is worse, else that is better."""
+        """The slice to name first if the whole shows no difference: the clearest one that is worse, else better."""
         if self.verdict.conclusion not in (Conclusion.CANNOT_TELL, Conclusion.EQUAL):
             return None
         slices = [each for each in self.differences if each.kind in (DifferenceKind.TAG, DifferenceKind.SLICE)]

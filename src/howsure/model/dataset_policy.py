@@ -37,8 +37,8 @@ class DatasetPolicy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     reference: ReferenceStyle = ReferenceStyle.PLAIN
     """How answers are compared with their reference: `plain` by meaning, `lexam` by an examiner's points."""
     all_must_hold: bool = False
-    """An answer passes if it meets every criterion, and agrees with a reference answer that stands beside them. Else
-    criteria earn points, and the reference only helps their judge."""
+    """An answer passes if it meets every criterion, and agrees with a reference answer that stands beside them.
+    Otherwise criteria earn points, and the reference only helps their judge."""
     quantised: bool = False
     """Scores of reference answers are rounded to tenths, halves up."""
     attachments: bool = True

@@ -169,7 +169,7 @@ class TextForm(Enum):
 
 
 class ExactText(Struct, frozen=True, kw_only=True, tag="exact_text", tag_field="kind", omit_defaults=True):
-    """The answer is one of these texts. With `negate`, here and below, exactly that is wrong."""
+    """The answer is one of these texts. `negate`, here and below, inverts the check."""
 
     values: tuple[str, ...]
     form: TextForm = TextForm.TRIMMED
@@ -196,7 +196,7 @@ class TextPattern(Struct, frozen=True, kw_only=True, tag="text_pattern", tag_fie
 
 
 class NumericAnswer(Struct, frozen=True, kw_only=True, tag="numeric_answer", tag_field="kind", omit_defaults=True):
-    """The number that the answer comes to is one of these, or no further from it than `tolerance`."""
+    """The final number of the answer is one of these, within `tolerance`."""
 
     values: tuple[float, ...]
     tolerance: float = 0.0
@@ -204,7 +204,7 @@ class NumericAnswer(Struct, frozen=True, kw_only=True, tag="numeric_answer", tag
 
 
 class JsonPlace(Enum):
-    """Where the JSON of an answer may stand: it is all of the answer, or also its only fenced block, or anywhere."""
+    """Where JSON is looked for: it is the whole answer, or also its only fenced block, or anywhere in it."""
 
     WHOLE = "whole"
     FENCED = "fenced"
@@ -233,7 +233,7 @@ class CodeCheck(Struct, frozen=True, kw_only=True, tag="code_check", tag_field="
 
 
 class AnswerMatch(Enum):
-    """The program that compares an answer with the expected one, where somebody chose one (`--match`)."""
+    """The program that compares answers with expected ones (`--match`)."""
 
     EXACT = "exact"
     INCLUDES = "includes"
@@ -242,7 +242,7 @@ class AnswerMatch(Enum):
 
 
 MatchExpectation = ExactText | IncludedText | TextPattern | NumericAnswer | JsonOutput | CodeCheck
-"""What a program checks in the text of the answer."""
+"""The expectations that a program checks in the text of the answer."""
 
 Expectation = (
     ReferenceAnswer

@@ -18,12 +18,11 @@ class Flag(Struct, frozen=True):
 
 
 NO_ANSWER = "no_answer"
-"""The kind of a flag that says the agent ended its turn without a word. Such a case fails: the silence is the
-agent's."""
+"""The kind of flag for an agent that ended its turn without an answer. Such a case fails: the agent is answerable."""
 
 
 class UnreadableKind(Enum):
-    """What a judge's reply is that has no grade, in the words of reports."""
+    """Why a judge's reply has no grade, in the words of reports."""
 
     EMPTY = "empty"
     REFUSED = "refused"

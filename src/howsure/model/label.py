@@ -28,7 +28,7 @@ class Opinion(Enum):
 class HumanLabel(Struct, frozen=True, kw_only=True):
     """The opinion of one person. `part_id` "" is the grade of the whole case. `blind`: the person had not seen the
     judge's ruling. `drawn`: how likely the answer was to be drawn for labelling, 1 being as likely as the average one;
-    None: nobody knows, it was chosen. The case has the same fields as in files of labels, so that a label outlives its
+    None: unknown, it was chosen. The case has the same fields as in files of labels, so that a label outlives its
     run."""
 
     run_id: str

@@ -1,4 +1,4 @@
-"""Candidates in order, and what the order rests on: pairs that a judge compared, and ranks with their intervals."""
+"""Leaderboards of candidates: pairs that a judge compared, ranks with their intervals, raters and judge drift."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from howsure.model.score import Interval
 
 
 class AnswerSource(Struct, frozen=True):
-    """Whose answers: the run's id and the candidate."""
+    """The source of answers: the run's id and the candidate."""
 
     run: str
     candidate: str
@@ -35,7 +35,7 @@ class PairJudgement(Struct, frozen=True, kw_only=True):
 
 
 class PairsReport(Struct, frozen=True, kw_only=True):
-    """What came of judging pairs. `consistent` of `judged` pairs had the same winner in both orders; of the picks that
+    """The result of judging pairs. `consistent` of `judged` pairs had the same winner in both orders; of the picks that
     flipped with the order, `first_picks` of `flipped_picks` fell on the answer shown first. `failures` counts pairs
     without a judgement by reason."""
 
@@ -87,8 +87,8 @@ class Leaderboard(Struct, frozen=True, kw_only=True):
 
 
 class RaterReliability(Struct, frozen=True, kw_only=True):
-    """One rater: how often it says the true class, and how often for each true class. `lean`, of ordered classes, is
-    how many steps of the scale it says too much."""
+    """One rater: how often it gives the true class, overall and for each true class. `lean`, for ordered classes, is
+    how many steps it rates too high."""
 
     name: str
     ratings: int
@@ -99,7 +99,7 @@ class RaterReliability(Struct, frozen=True, kw_only=True):
 
 
 class SettledRating(Struct, frozen=True, kw_only=True):
-    """What one answer deserves by all raters, and how sure that is if their errors are independent."""
+    """The rating of one answer by all raters together, and its probability if their errors are independent."""
 
     case_id: str
     candidate: str
@@ -132,7 +132,7 @@ class RatersReport(Struct, frozen=True, kw_only=True):
 
 
 class ShrunkenSlice(Struct, frozen=True, kw_only=True):
-    """The pass rate of a slice as it is, with its interval, and drawn towards the other slices."""
+    """The observed pass rate of a slice with its interval, and the rate shrunk towards the other slices."""
 
     value: str
     candidate: str
@@ -156,7 +156,7 @@ class DriftedCandidate(Struct, frozen=True, kw_only=True):
 
 
 class JudgeDrift(Struct, frozen=True, kw_only=True):
-    """What became of a judge, by anchors that were judged before and again."""
+    """How a judge has changed, by anchors that it judged before and again."""
 
     anchors: str
     judged_again: str

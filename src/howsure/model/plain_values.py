@@ -1,6 +1,6 @@
-"""Values of others (agents, simulated users, graders of plug-ins) as they can be stored and printed: JSON that is
-nested no deeper than MAX_DEPTH. What JSON has no word for is written out, so that nothing is lost and no two values
-become one: half characters as `\\ud800` (`errors.printable` says how a backslash before them is told apart), and
+"""Foreign values (of agents, simulated users, graders of plug-ins) as they can be stored and printed: JSON that is
+nested no deeper than MAX_DEPTH. What JSON cannot express is written out, so that nothing is lost and different values
+stay different: half characters as `\\ud800` (`errors.printable` says how a backslash before them is told apart), and
 numbers, bytes, sets, dates and other objects as `{"python": "float", "value": "nan"}`."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from howsure.errors import CaseFailure, boundary, printable
 from howsure.model.flag import Flag
 
 MAX_DEPTH = 200
-"""Deeper nesting is refused: readers recurse over what was stored."""
+"""Deeper nesting is refused, because readers recurse over stored values."""
 LONGEST_INTEGER = 2_000
 """Bits of the longest integer that stays a number; Python reads no number of more than 4,300 digits."""
 TAG = "python"
@@ -84,7 +84,7 @@ encode = msgspec.json.Encoder(enc_hook=describe_object).encode
 
 
 def escaped_flag(where: str) -> Flag:
-    """Says that the texts of one part of a result are written as `printable` writes them."""
+    """The flag for a part of a result whose texts are written as by `printable`."""
     return Flag(
         "escaped", f"{where}: what cannot be stored as it is (half a character, NaN, bytes, a set …) was written out"
     )
@@ -129,8 +129,8 @@ def is_deep(body: bytes) -> bool:
 
 
 class PlainWriter:
-    """Writes values as plain JSON values. `escaped`: something had to be written out. Then `lookalikes`, which could be
-    taken for that, must be too."""
+    """Writes values as plain JSON values. `escaped`: something had to be written out; then values that look like that
+    (`lookalikes`) must be, too."""
 
     def __init__(self, *, lookalikes: bool = False) -> None:
         self.escaped = False

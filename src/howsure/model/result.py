@@ -10,7 +10,7 @@ from msgspec import Struct
 from howsure.errors import CaseFailure, message_of
 from howsure.model.case import Case
 from howsure.model.flag import Flag
-from howsure.model.score import Grade, Part
+from howsure.model.score import Grade
 from howsure.model.simulation import Fault
 from howsure.model.transcript import BrokenRecording, Transcript
 from howsure.model.verdict import Verdict
@@ -83,7 +83,3 @@ def attempt_name(case: str, candidate: str, repeat: int) -> str:
     no two attempts share a name."""
     name = f"{case}\x1f{candidate}\x1f{repeat}"
     return f"{len(case)}\x1f{name}" if "\x1f" in case or "\x1f" in candidate else name
-
-
-def score_id(result: UUID, grader: str, part: Part | None) -> UUID:
-    return uuid5(result, f"{grader}\x1f{part.id if part else ''}")

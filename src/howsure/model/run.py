@@ -1,4 +1,4 @@
-"""A Run: one execution, with everything that made it pinned, and what came of its gates."""
+"""A Run: one execution, with everything that made it pinned, and the rulings on its gates."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class GateRuling(Struct, frozen=True, kw_only=True):
 
     @property
     def is_sure(self) -> bool:
-        """Whether looking after every case has decided it."""
+        """Whether it was decided by looking after every case."""
         return self.looks is not None and self.outcome is not GateOutcome.INCONCLUSIVE
 
 
@@ -70,8 +70,8 @@ class RunState(Enum):
 
 
 class DatasetPin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file as it was when the run was planned. `cases` are those in the file, `selected` those that filters and limit
-    leave (None: not known). `id`, `name` and `version` are what the file says of itself. `size`: its bytes (0: not
+    """A file as it was when the run was planned. `cases` counts those in the file, `selected` those that filters and
+    limit leave (None: not known). `id`, `name` and `version` are those in the file. `size`: its bytes (0: not
     known)."""
 
     path: str
@@ -135,7 +135,7 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def stopped_early(self) -> bool:
-        """Whether the run was sure of everything that it was to be sure of."""
+        """Whether the run stopped early because it was sure."""
         return bool(self.sure) and all(ruling.is_sure for ruling in self.sure)
 
     @property
@@ -149,7 +149,7 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def agent_name(self) -> str:
-        """What people call the agent; its id where nobody told a name."""
+        """The display name of the agent; its id if it has none."""
         return (self.agent.name if self.agent else "") or self.agent_key
 
     def dataset_name(self, position: int) -> str:

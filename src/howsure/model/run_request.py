@@ -13,7 +13,7 @@ from howsure.model.verdict import Normalization
 RUN_PREFIX = "run:"
 """`run:RUN` in place of a file: the answers, or the conversations, of an earlier run."""
 ANCHORS_OF = "anchors of "
-"""How the name of a run begins that judges anchors again: it is nobody's `latest` run."""
+"""The prefix of the name of a run that judges anchors again: such a run is never `latest`."""
 DEFAULT_CONCURRENCY = 8
 
 OFFLINE = "offline"
@@ -21,9 +21,10 @@ OFFLINE = "offline"
 
 
 class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One run, as somebody asks for it. None and "" mean: not said. Several targets are a tuple.
+    """One run, as requested. None and "" mean: not given. Several targets are a tuple.
 
-    `prompts` are those of a dataset that asks its cases in several ways: each is a candidate with every target.
+    `prompts` are the names of a dataset's prompts, if it has several: each is a candidate with every target.
+    `asks_anew`: no reply of a model is taken from the cache, and the new ones replace it.
     A file is a path, `-` for a pipe, an address, `run:RUN` or a document of the service (`document:KIND/ID@VERSION`).
     `RunRequest(datasets=("cases.jsonl",), judge="offline", repeat=3)`
     """
@@ -61,6 +62,7 @@ class RunRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     until_sure: str = ""
     anchors: str = ""
     cache: bool = True
+    asks_anew: bool = False
     trace: str = ""
     record_judge: str = ""
     name: str = ""

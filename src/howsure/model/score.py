@@ -31,6 +31,10 @@ class Scale(Struct, frozen=True):
     def __contains__(self, value: float) -> bool:
         return isfinite(value) and self.low <= value and (self.high is None or value <= self.high)
 
+    @property
+    def ends(self) -> Interval | None:
+        return None if self.high is None else (self.low, self.high)
+
     def __str__(self) -> str:
         return f"{self.low:g} to {'∞' if self.high is None else format(self.high, 'g')}"
 

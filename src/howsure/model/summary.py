@@ -63,7 +63,7 @@ class SliceCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AnswerTotals(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What all answers of a run cost together, and of how many of `answers` that is known."""
+    """The total cost and time of a run's answers, and for how many of `answers` they are known."""
 
     answers: int = 0
     usd: float = 0.0

@@ -1,5 +1,5 @@
-"""Results that another tool made: what a run says of the tool they come from, and the tool's own numbers with ours
-beside them. Reading its files is in dialects/tool_results."""
+"""Results of another tool: what a run knows about the tool, and the tool's own numbers beside ours.
+dialects/tool_results reads its files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 
 class Statistic(Enum):
-    """How a tool's number comes from its samples, where we can compute the same. A score is first averaged over the
+    """How a tool computes a number from its samples, if we can compute the same. A score is first averaged over the
     repeats of a case."""
 
     MEAN = "mean"
@@ -22,8 +22,8 @@ class Statistic(Enum):
 
 class ToolAggregate(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A number that the tool computed over its samples. `statistic` None: we do not know how. `ours` is the same over
-    the samples that were read (None: it cannot be computed from them). `cases`: it is over those only whose ids begin
-    so."""
+    the samples that were read (None: it cannot be computed from them). `cases`: only cases whose ids have this prefix
+    count."""
 
     name: str
     value: float
@@ -54,5 +54,5 @@ class ToolRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def one_model(name: object) -> dict[str, str]:
-    """The `models` of a run without candidates."""
+    """The single entry of `models` for a run without candidates."""
     return {"": str(name)} if name else {}

@@ -44,6 +44,10 @@ class ToolCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result: ToolResult | None = None
 
 
+CODE_EXECUTION = "code_execution"
+"""The tool name for code that a model wrote and its provider ran."""
+
+
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One message. A message of the assistant may have tool calls, and names the agent if several take part."""
 
@@ -138,7 +142,7 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
 
     @property
     def agent_ms(self) -> float | None:
-        """How long the agent took, in milliseconds, by its recording, or else by its spans; None: unknown."""
+        """How long the agent took, in milliseconds, according to its recording, else to its spans; None: unknown."""
         if self.invented_times:
             return None
         return self.duration_ms if self.duration_ms is not None else spans_ms(self.spans or ())
@@ -161,7 +165,7 @@ class Transcript(Struct, frozen=True, kw_only=True, tag="transcript", tag_field=
 
 
 class SpanTimes(Struct, frozen=True):
-    """What is read of a span where only its time matters: when it began and ended, and inside of what."""
+    """The parts of a span that matter for times: begin, end and parent."""
 
     span_id: str = ""
     parent_id: str = ""

@@ -11,7 +11,7 @@ from howsure.model.score import Grade
 
 
 class Verdict(Enum):
-    """The outcome of one case. `damaged` is never decided: it stands for a stored result that cannot be read."""
+    """The outcome of one case. `damaged` stands for a stored result that cannot be read; no policy decides it."""
 
     PASSED = "passed"
     FAILED = "failed"

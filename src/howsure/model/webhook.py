@@ -1,4 +1,4 @@
-"""Webhooks: addresses of others that are told when something has happened, and the deliveries that do so."""
+"""Webhooks: addresses that receive events, and the deliveries of these events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class WebhookEvent(Enum):
-    """What a webhook can be told of. `TEST` is sent by its test button alone."""
+    """The events that a webhook can receive. Only the test button sends `TEST`."""
 
     RUN_COMPLETED = "run.completed"
     RUN_FAILED = "run.failed"
@@ -27,7 +27,7 @@ class DeliveryState(Enum):
 
 
 class Webhook(Struct, frozen=True, kw_only=True):
-    """An address of an organisation, what it is told of, and the secret that what is sent is signed with."""
+    """An address of an organisation, the events that it receives, and the secret that signs deliveries."""
 
     id: str
     organization_id: str

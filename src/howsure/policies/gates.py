@@ -307,8 +307,8 @@ SURE_BY_LOOKS = "a rate or a mean on a known scale (pass_rate, mean[grader], pas
 
 
 def read_anytime_gate(text: str, *, finished: bool = False) -> Gate:
-    """A gate that can be decided by looking after every case; others are refused by what they are about. `finished`: it
-    is known how many checks each case has."""
+    """A gate that can be decided by looking after every case; others are refused with the reason. `finished`: the
+    number of checks of each case is known."""
     gate = read_gate(text)
     condition = gate.condition
     match condition:
@@ -439,7 +439,7 @@ def _read_sign(scanner: GateScanner) -> BoundSign:
 
 
 SELECTORS = {"grader": "grader", "rule": "part", "criterion": "part", "candidate": "candidate"}
-"""What a key in the brackets selects by; any other key is a label of cases."""
+"""The keys in brackets with a fixed meaning; any other key is a label of cases."""
 EXPECTED_SELECTORS = {
     "grader": "the name of a grader",
     "part": "rule:ID",

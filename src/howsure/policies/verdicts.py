@@ -70,6 +70,7 @@ def builtin_profiles() -> tuple[Profile, ...]:
 CRITERIA = "criteria"
 RUBRIC = "rubric"
 COMPOSITE = "composite"
+AS_IMPORTED = "as imported"
 NOTHING_TO_DECIDE = "nothing to decide"
 NEEDS_A_JUDGE = "needs a judge"
 _LONGEST = 200
@@ -225,8 +226,8 @@ def _select_gating(grades: Sequence[Grade], profile: Profile, free: Collection[s
 
 
 def deciding_grades(result: Result) -> list[Grade]:
-    """The grades of a result on which its verdict rests. Graders that gate only because a profile names them are known
-    by its reasons, which begin with their names."""
+    """The grades that decide a result's verdict. Graders that gate only because a profile names them are recognised by
+    the reasons, which begin with their names."""
     free = _not_gating(result.case)
     told = {reason.removeprefix("hard fail: ").split(" ")[0] for reason in result.reasons} & {*free, *MEASURES}
     return _select_gating(result.grades, Profile(name="", marks=dict.fromkeys(told, 0.0)), free)
@@ -324,7 +325,7 @@ def golden(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Deci
 
 WEIGHTED = "weighted_criteria"
 PASS_RULE = "pass_rule"
-"""The key of the metadata of a case with `weights`, by grader and the id of its part, and `threshold`."""
+"""The metadata key of a case's own pass rule: `weights`, by grader and the id of its part, and `threshold`."""
 DEFAULT_MARK = 0.7
 
 _DEFAULTS = (WEIGHTED, "reference_answer")
@@ -337,16 +338,13 @@ def legal(case: Case, grades: Sequence[Grade], profile: Profile | None) -> Decis
 
 
 def _with_failed_part(decision: Decision, profile: Profile | None) -> Decision:
-    """Where every criterion must be met, one that is not decides, whatever became of the others."""
-    broken = {each.name for each in decision.grades if isinstance(each, Unscored) and each.part is None and _all(each)}
+    """If every criterion must be met, one that is not decides, whatever the others are."""
+    unscored = (each for each in decision.grades if isinstance(each, Unscored) and each.part is None)
+    broken = {each.name for each in unscored if each.name == WEIGHTED and each.pass_mark == 1}
     failed = decide([each for each in decision.grades if each.part and each.name in broken], profile)
     if decision.verdict is not Verdict.ERRORED or failed.verdict is not Verdict.FAILED:
         return decision
     return Decision(verdict=failed.verdict, reasons=(*failed.reasons, *decision.reasons), grades=decision.grades)
-
-
-def _all(grade: Grade) -> bool:
-    return grade.name == WEIGHTED and grade.pass_mark == 1
 
 
 def apply_normalization(grades: Iterable[Grade], profile: Profile | None) -> Iterable[Grade]:

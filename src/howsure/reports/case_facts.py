@@ -164,7 +164,7 @@ def _expectation_text(expected: expectation.Expectation, listed: bool) -> tuple[
 
 
 def _match_text(expected: expectation.MatchExpectation) -> tuple[str, str]:
-    """What a program looks for in the answer."""
+    """The text that a program looks for in the answer."""
     no = "not: " if expected.negate else ""
     match expected:
         case expectation.ExactText(values=values):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec import structs, to_builtins
+from msgspec import structs
 
 from howsure.model.comparison import (
     CaseFlip,
@@ -17,6 +17,7 @@ from howsure.model.comparison import (
     Difference,
     DifferenceKind,
     FlakyCase,
+    MissingValues,
     PairComparison,
     PairCounts,
     PartChange,
@@ -41,6 +42,8 @@ from howsure.reports.document import (
 from howsure.reports.figures import NOTHING, format_number, format_percent, pluralize
 from howsure.reports.headlines import grader_name
 from howsure.reports.run_facts import shell_quote
+from howsure.wire import analyses as wire
+from howsure.wire.base import sendable_body
 
 CONCLUSION_WORDS = {
     Conclusion.BETTER: "better",
@@ -99,7 +102,7 @@ def _headline_sentence(compared: PairComparison, part: Difference, unit: str) ->
 
 
 def headline_conclusion(compared: PairComparison) -> Conclusion:
-    """What the first sentence concludes: about the slice it names, or about the whole."""
+    """The conclusion of the first sentence: about the slice it names, or about the whole."""
     return (compared.headline or compared.verdict).conclusion
 
 
@@ -209,7 +212,7 @@ def setup_warnings(compared: PairComparison) -> list[str]:
 def change_line(change: PartChange) -> str:
     """`criterion c1 of case q3 changed: Cites the Act`."""
     of = f" of case {change.case_id}" if change.case_id else ""
-    # An id that was made from the text says nothing to people.
+    # An id that is a hash of the text says nothing to people.
     named = change.kind if change.id == text_id(change.text) else f"{change.kind} {change.id}".strip()
     return f"{named}{of} {change.turn.value}{f': {change.text}' if change.text else ''}"
 
@@ -227,7 +230,7 @@ def flip_id(flip: CaseFlip) -> str:
 
 
 def flip_causes(flip: CaseFlip) -> str:
-    """What turned with it, in words; where the case itself is not the same on both sides, that first."""
+    """What flipped with it, in words; if the case itself differs between the sides, that comes first."""
     return ", ".join((*(["the case changed"] if flip.changed else []), *map(grader_name, flip.causes)))
 
 
@@ -388,75 +391,82 @@ def _hint(compared: PairComparison) -> Iterator[Block]:
         yield Table(("next", ""), [(line(command, style="cyan"), purpose)], tight=True)
 
 
-def noise_shape(noise: VarianceComponents) -> dict[str, Any]:
-    """Variances are in the square of the grader's unit."""
-    counts = {name: getattr(noise, name) for name in ("cases", "tries", "judgements")}
-    parts = ("between_cases", "agent", "judge")
-    variances = {f"variance_{name}": to_builtins(getattr(noise, name)) for name in parts}
-    side = "second" if noise.second else "first"
-    return {"grader": noise.grader, "side": side, **counts, **variances, "judge_share": noise.judge_share}
-
-
 def comparison_shape(comparison: Comparison) -> dict[str, Any]:
-    """Ready for JSON. `comparisons` has one entry for each side that was held against the first."""
-    return {
-        "comparisons": [_compared(comparison, each) for each in comparison.pairs],
-        "unit": comparison.unit,
-        "cluster": comparison.cluster or None,
-        "margin": comparison.margin,
-        "confidence": comparison.confidence,
-        "not_compared": list(comparison.left_out),
-    }
+    """Ready for JSON, as the API answers it."""
+    answer = wire.ComparisonAnswer(
+        comparisons=[_compared_sides(comparison, each) for each in comparison.pairs],
+        unit=comparison.unit,
+        cluster=comparison.cluster or None,
+        margin=comparison.margin,
+        confidence=comparison.confidence,
+        not_compared=list(comparison.left_out),
+    )
+    shape: dict[str, Any] = sendable_body(answer)
+    return shape
 
 
-def _compared(comparison: Comparison, compared: PairComparison) -> dict[str, Any]:
-    return {
-        "first": to_builtins(compared.first),
-        "second": to_builtins(compared.second),
-        "conclusion": compared.verdict.conclusion.value,
-        "headline": compared.headline.name if compared.headline else None,
-        "sentence": comparison_sentence(compared, comparison.unit),
-        "alike": not compared.flags,
-        "unlike": to_builtins(compared.unlike),
-        "verdict": _difference(compared.verdict),
-        "differences": [_difference(each) for each in compared.differences],
-        **{word.replace(" ", "_"): [*map(_flip, flips)] for word, flips in flips_by_direction(compared)},
-        "flaky": [_flaky(each) for each in compared.flaky],
-        "notes": list(compared.notes),
-        "noise": [noise_shape(each) for each in compared.noise],
-    }
+def _compared_sides(comparison: Comparison, compared: PairComparison) -> wire.ComparedSides:
+    worse, better = ([_compared_case(flip) for flip in flips] for _, flips in flips_by_direction(compared))
+    return wire.ComparedSides(
+        first=compared.first,
+        second=compared.second,
+        conclusion=compared.verdict.conclusion,
+        headline=compared.headline.name if compared.headline else None,
+        sentence=comparison_sentence(compared, comparison.unit),
+        alike=not compared.flags,
+        unlike=list(compared.unlike),
+        verdict=_compared_difference(compared.verdict),
+        differences=[_compared_difference(each) for each in compared.differences],
+        got_worse=worse,
+        got_better=better,
+        flaky=[_flaky_case(each) for each in compared.flaky],
+        notes=list(compared.notes),
+        noise=[_grader_noise(each) for each in compared.noise],
+    )
 
 
-def _difference(difference: Difference) -> dict[str, Any]:
+def _compared_difference(difference: Difference) -> wire.ComparedDifference:
     shape: dict[str, Any] = structs.asdict(difference)
     named = {"p_adjusted": shape.pop("adjusted"), "needed_cases": shape.pop("needed")}
-    pairing = shape.pop("pairing")
-    return {
-        **to_builtins(shape),
-        **named,
+    other = {
         "text": difference.text or None,
         "method": difference.method or None,
         "scale": [difference.scale.low, difference.scale.high],
         "interval": list(difference.interval) if difference.interval else None,
         "n": difference.n,
-        "pairing": _pairing(pairing),
+        "pairing": _pairing_counts(difference.pairing),
     }
+    return wire.ComparedDifference(**{**shape, **named, **other})
 
 
-def _pairing(pairing: PairCounts) -> dict[str, Any]:
+def _pairing_counts(pairing: PairCounts) -> wire.PairingCounts:
     shape: dict[str, Any] = structs.asdict(pairing)
-    sides = ("first", "second")
-    why = [{"side": sides[each.second], "why": each.why, "count": each.count} for each in shape.pop("absences")]
-    return {"total": pairing.total, "without_value": shape.pop("without"), **shape, "why": why}
+    why = [wire.MissingReason(side=_side(each), why=each.why, count=each.count) for each in shape.pop("absences")]
+    return wire.PairingCounts(total=pairing.total, without_value=shape.pop("without"), why=why, **shape)
 
 
-def _flip(flip: CaseFlip) -> dict[str, Any]:
-    shape = {"case_id": flip.case_id, "first": to_builtins(flip.first), "second": to_builtins(flip.second)}
-    other = {"second_case_id": flip.other_id} if flip.other_id else {}
-    named = {"graders": list(flip.graders), "causes": list(flip.causes)}
-    return {**shape, **other, **named, "case_changed": flip.changed}
+def _compared_case(flip: CaseFlip) -> wire.ComparedCase:
+    return wire.ComparedCase(
+        case_id=flip.case_id,
+        first=flip.first,
+        second=flip.second,
+        graders=list(flip.graders),
+        causes=list(flip.causes),
+        case_changed=flip.changed,
+        second_case_id=flip.other_id,
+    )
 
 
-def _flaky(each: FlakyCase) -> dict[str, Any]:
-    side = "second" if each.second else "first"
-    return {"case_id": each.case_id, "side": side, **to_builtins(each.tries), "blame": each.blame.value}
+def _flaky_case(each: FlakyCase) -> wire.FlakyCaseCount:
+    counts = structs.asdict(each.tries)
+    return wire.FlakyCaseCount(case_id=each.case_id, side=_side(each), blame=each.blame, **counts)
+
+
+def _grader_noise(noise: VarianceComponents) -> wire.GraderNoise:
+    counts = {name: getattr(noise, name) for name in ("grader", "cases", "tries", "judgements", "judge_share")}
+    variances = {f"variance_{name}": getattr(noise, name) for name in ("between_cases", "agent", "judge")}
+    return wire.GraderNoise(side=_side(noise), **counts, **variances)
+
+
+def _side(part: MissingValues | FlakyCase | VarianceComponents) -> wire.SideName:
+    return "second" if part.second else "first"

@@ -54,12 +54,12 @@ STOPPED = {
     RunState.CANCELLED: "the run was cancelled; it can be resumed",
     RunState.OUT_OF_BUDGET: "the budget of the run was reached before all of it was tried; it can be resumed with more",
 }
-"""The `error` of a run that did not get to its end though nothing broke."""
+"""The `error` of a run that did not finish although nothing broke."""
 
 _DOCUMENT = re.compile(r"document:(?P<kind>[a-z_]+)/(?P<id>.+)@(?P<version>[0-9]+)")
 """The path of a version of a document that the service stores."""
 KINDS = {"agent": "bot_context", "graders": "config"}
-"""How the API calls a kind of document, where it is called otherwise here."""
+"""The API's name for a kind of document, if it differs from ours."""
 
 ADDED_BY_SERVICE = ("test_set_name", "rubric_name", "tags")
 
@@ -129,7 +129,7 @@ def _wire_run(summary: Summary) -> wire_runs.Run:
 
 
 def _shaping(pins: Pins) -> dict[str, Any]:
-    """What was asked for, and shaped the run."""
+    """The options of the request that shaped the run."""
     request = pins.request
     return {
         "target": pins.target_text,
@@ -169,7 +169,7 @@ def dataset_id_of(pins: Pins) -> str:
 
 
 def _made_of(pins: Pins) -> dict[str, wire_runs.UsedDocument]:
-    """Everything that the run was made of. The rubric of a file has the id and version that it calls itself."""
+    """Everything that the run was made of. A rubric from a file has the id and version in the file."""
     used: dict[str, wire_runs.UsedDocument] = {}
     if pins.request.state:
         content = json.encode(pins.request.state, order="deterministic").decode()
@@ -331,7 +331,7 @@ ITEM_TYPES = ("single_turn", "scenario", *FINISHED)
 
 
 def item_type(case: Case) -> str:
-    """The type that the item has in its test set; a conversation of any other source is a `transcript`."""
+    """The type of the item in its test set; a conversation of any other source is a `transcript`."""
     kind, own = input_kind(case.input), case.labels.get("type", "")
     return own if own in ITEM_TYPES else "transcript" if kind == "script" else kind
 

@@ -33,7 +33,7 @@ from howsure.reports.run_facts import judge_name
 SCHEMA_VERSION = "0.3.0"
 INSTANCE_VERSION = SCHEMA_VERSION
 UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
-"""What they want to know of a model, and a run does not."""
+"""Fields about a model that the schema requires and a run does not know."""
 PASS_RATE = "pass_rate"
 
 
@@ -221,8 +221,8 @@ async def write_eval_folder(summary: Summary, results: AsyncIterable[Result], fo
 
 
 def _place(run: Run, candidate: str) -> PurePosixPath:
-    """Where a document stands in their collection, without its ending. They want ids of version 4: ours is made of the
-    run's, so that the same run is always the same file."""
+    """The path of a document in their collection, without its ending. They expect version 4 UUIDs: ours is derived from
+    the run's id, so that the same run is always the same file."""
     model = model_info(run, candidate)
     own = UUID(bytes=uuid5(UUID(run.id), candidate).bytes, version=4)
     developer = _safe(model.get("developer", "unknown"))

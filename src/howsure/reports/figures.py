@@ -112,6 +112,13 @@ def format_on_scale(value: float | None, scale: Scale) -> str:
     return f"{format_number(value)} of {format_number(scale.high)}"
 
 
+def format_seconds(seconds: float) -> str:
+    """`1.61 s`, `12.3 s`, `623 ms`: the digits that count, and as many down a column."""
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms" if seconds >= 0.001 or not seconds else f"{1000 * seconds:.2g} ms"
+    return f"{seconds:#.3g} s" if seconds < 99.95 else f"{seconds:,.0f} s"
+
+
 def format_dollars(usd: float) -> str:
     """`$1.20`; of less than a cent two digits that count: `$0.0021`."""
     return f"${usd:,.2f}" if usd >= 0.01 or not usd else f"${usd:.2g}"

@@ -25,8 +25,8 @@ def canonical_line(result: Result) -> bytes:
 
 
 def canonical(result: Result) -> dict[str, Any]:
-    """What the line holds: what was said, done, graded and decided. Left out is what differs between equal runs: ids,
-    times, durations, spans, and who judged at what price, so that a replayed recording gives the same line."""
+    """The content of the line: what was said, done, graded and decided. Everything that differs between equal runs is
+    left out: ids, times, durations, spans, judges and costs, so that a replayed recording gives the same line."""
     transcript = result.transcript
     return {
         "case_id": result.case.id,

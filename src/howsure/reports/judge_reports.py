@@ -82,8 +82,8 @@ def calibration_report(calibration: Calibration) -> ReportDocument:
 
 
 def calibration_sentences(calibration: Calibration) -> list[str]:
-    """What matters first: how much of what people fail the judge lets pass, and the other way round. One sentence for
-    each grader; the criteria of a grader are taken together."""
+    """The most important figures: how much of what people fail passes by the judge, and the other way round. One
+    sentence for each grader; the criteria of a grader are pooled."""
     several = len({group.grader for group in calibration.groups}) > 1
     found: list[str] = []
     for group in calibration.groups:
@@ -101,7 +101,7 @@ def calibration_sentences(calibration: Calibration) -> list[str]:
 
 
 def _share_text(recall: Figure) -> str:
-    """`42 % (30-55, n 40)`: what a recall leaves."""
+    """`42 % (30-55, n 40)`: one minus a recall."""
     value = f"{100 * (1 - (recall.value or 0.0)):.0f} %"
     if recall.interval is None:
         return f"{value} (n {recall.n:,})"
@@ -382,7 +382,7 @@ def corrected_report(corrected: Any) -> ReportDocument:
 
 
 def more_labels_notes(rates: Sequence[Any]) -> list[Block]:
-    """What twenty more labels would buy, for the widest interval."""
+    """What twenty more labels would gain, for the widest interval."""
     known = [each for each in rates if each.with_more is not None]
     if not known:
         return []
@@ -392,7 +392,7 @@ def more_labels_notes(rates: Sequence[Any]) -> list[Block]:
 
 
 def corrected_differences_report(differences: Sequence[Any]) -> ReportDocument:
-    """The differences that people would see, beside those that the judge sees."""
+    """The differences by people's labels, beside those by the judge."""
     blocks: list[Block] = [BLANK]
     for each in differences:
         what = each.criterion or each.grader

@@ -1,7 +1,7 @@
-"""What agents wrote, as they meant it to look: Markdown and JSON become a tree of a few known elements. No markup is
-parsed from foreign text and no attribute is kept: links and pictures are words with their address beside them. The tree
-holds every letter and digit of the text in its order; where the parser would hide, drop or move one (cells beyond a
-table's head, lists nested too deep), there is no tree and the text is shown as it is."""
+"""Renders texts of agents: Markdown and JSON become a tree of a few known elements. No HTML of foreign text is parsed
+and no attribute is kept: links and pictures become words with their address beside them. The tree holds every letter
+and digit of the text in its order; where the parser would hide, drop or move one (cells beyond a table's head, lists
+nested too deep), there is no tree and the text is shown as it is."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ T = TypeVar("T")
 MAX_NODES = 1500
 MAX_COLUMNS = 12
 MAX_NESTING = 12
-"""Of elements: six lists in one another."""
+"""The deepest nesting of elements: six nested lists."""
 NAMES = {"paragraph": "p", "bullet_list": "ul", "ordered_list": "ol", "list_item": "li"}
 PLAIN = ("heading", "blockquote", "hr", "strong", "em", "s", "table", "thead", "tbody", "tr", "th", "td")
 NAMES |= {name: name for name in PLAIN}
 CLASSES = {name: f'span class="{name}"' for name in ("language", "address", "picture")}
-# A heading of an agent is none of the page's.
+# Headings of agents are not headings of the page.
 TAGS = {**CLASSES, "heading": 'p class="heading"'}
 SIGNS = re.compile(r"[*_`~|\[{<]|^[ \t]*(?:[#>+-]|\d{1,9}[.)]|={3})", re.MULTILINE)
 SAID = re.compile(r"[^\s\\*_`~|#<>+=\[\]()!.:\"'-]")
@@ -39,7 +39,7 @@ SAID = re.compile(r"[^\s\\*_`~|#<>+=\[\]()!.:\"'-]")
 
 
 def read_markdown(text: str) -> Tree | None:
-    """The tree of an inert text; None where it is plain, or where a tree would not say all that the text says."""
+    """The tree of an inert text; None if the text is plain, or if a tree would lose a part of it."""
     characters, lines = SAID.findall(text), text.split("\n")
     large = max(len(lines), text.count("[")) > MAX_NODES or max(line.count("|") for line in lines) > 2 * MAX_COLUMNS
     if large or not characters or not SIGNS.search(text):
@@ -86,7 +86,8 @@ def _walk(tree: Tree) -> Iterator[Node]:
 
 
 def _json_tree(text: str) -> Tree:
-    """An object or a list with its members on lines of their own; nothing where the text is none, or nests deep."""
+    """An object or a list with its members on lines of their own; None if the text is neither, or is nested too
+    deep."""
     with suppress(DecodeError, RecursionError):
         pretty = json.format(text, indent=2) if text.lstrip()[:1] in ("{", "[") else ""
         return (("pre", 0, (pretty,)),) if pretty and len(pretty) <= 10 * len(text) + 100 else ()
@@ -99,7 +100,7 @@ def _parser() -> MarkdownIt:
     could become any character; code by indentation, which agents seldom mean."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
     parser.disable(["html_block", "html_inline", "reference", "entity", "code"])
-    # An address is shown, never followed: any may stand there, as it was written.
+    # An address is shown as it was written, never followed, so any is allowed.
     parser.validateLink = lambda url: True  # type: ignore[method-assign]
     parser.normalizeLink = lambda url: url  # type: ignore[method-assign]
     parser.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
@@ -107,7 +108,7 @@ def _parser() -> MarkdownIt:
 
 
 def _nodes(parent: SyntaxTreeNode) -> Iterator[Node]:
-    """Between blocks is a newline, also for those who search the words."""
+    """Blocks are separated by newlines, in the searchable words too."""
     for node in parent.children:
         kind, inner = node.type, tuple(_nodes(node))
         text = "" if node.is_nested else make_inert(node.content)
@@ -132,6 +133,6 @@ def _nodes(parent: SyntaxTreeNode) -> Iterator[Node]:
 
 
 def _address(node: SyntaxTreeNode) -> Tree:
-    """Where a link or a picture leads, as words; nothing where the words of the link are the address."""
+    """The address of a link or a picture, as words; nothing if the words of the link are the address."""
     said = " ".join(str(node.attrs[name]) for name in ("href", "src", "title") if node.attrs.get(name))
     return (("address", 0, (f" ({make_inert(said)})",)),) if said and node.info != "auto" else ()

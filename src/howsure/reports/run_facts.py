@@ -35,6 +35,7 @@ from howsure.reports.figures import (
     VerdictMark,
     format_dollars,
     format_percent,
+    format_seconds,
     pass_mark_text,
     pass_rate_of,
     pluralize,
@@ -99,8 +100,8 @@ FOLDERS = re.compile(r"(?<![\w/.~-])/(?!/)(?:[^\s/,]+/)+|\b[A-Za-z]:\\(?:[^\s\\,
 
 
 def run_facts(run: Run, *, in_words: bool = False) -> list[tuple[str, str]]:
-    """Name and value, in reading order; what was left at its default is not there. `in_words`: as people read them,
-    with the names of graders in words and files without their folders."""
+    """Name and value, in reading order, without options at their default. `in_words`: as people read them, with the
+    names of graders in words and files without their folders."""
     pins, replays = run.pins, run.pins.request.replays
     again = f", spoiled conversations played again up to {replays} times" if replays else ""
     again = ", a spoiled conversation played again" if replays == 1 else again
@@ -166,7 +167,7 @@ def spending_text(spent: ModelSpending) -> str:
 
 
 def answers_cost(answers: AnswerTotals | None) -> str:
-    """What the agent's answers cost, by what they say themselves; empty where none of them does."""
+    """What the agent's answers cost, as they report it; "" if none does."""
     if answers is None or not answers.priced:
         return ""
     return f"{'' if answers.priced == answers.answers else '≥ '}{format_dollars(answers.usd)}"
@@ -174,11 +175,11 @@ def answers_cost(answers: AnswerTotals | None) -> str:
 
 def answer_time(answers: AnswerTotals | None) -> str:
     """How long the agent took for an answer on average; a dash where nobody recorded it."""
-    return f"{answers.seconds / answers.timed:.3g} s" if answers and answers.timed else NOTHING
+    return format_seconds(answers.seconds / answers.timed) if answers and answers.timed else NOTHING
 
 
 def answer_facts(answers: AnswerTotals | None) -> list[tuple[str, str]]:
-    """What the agent's answers took and cost; what judges cost is under `spent`."""
+    """Time and cost of the agent's answers; the cost of judges is under `spent`."""
     timed = f"{answer_time(answers)} each" if answers and answers.timed else ""
     tokens = pluralize(answers.tokens, "token") if answers and answers.counted else ""
     told = ", ".join(filter(None, (timed, tokens, answers_cost(answers))))
@@ -276,7 +277,8 @@ DRIFT = {
 
 
 def drift_notes(pins: Pins) -> Iterator[str]:
-    """What the anchors of the run say: whether the judge has changed, and by how much it and the agent have."""
+    """The drift measured by the anchors of the run: whether the judge has changed, and how much of a difference comes
+    from the judge and from the agent."""
     if (drift := pins.drift) is None:
         return
     yield f"{DRIFT[drift.has_changed]} By the anchors, judged again in run {drift.judged_again[:8]}:"
@@ -318,7 +320,7 @@ def sure_text(pins: Pins) -> str:
 
 
 def sure_notes(summary: Summary) -> Iterator[str]:
-    """What a run that stops when it is sure has left out, what that saved, and what its intervals do not allow for."""
+    """What a run that stopped when it was sure left out and saved, and what its intervals do not allow for."""
     run, unasked = summary.run, summary.flags.get(DECIDED_EARLY, 0)
     if unasked:
         left_out = f"Stopped early: {unasked:,} of {pluralize(run.counts.total, 'attempt')} were not asked"

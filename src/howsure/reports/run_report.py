@@ -126,8 +126,8 @@ def warnings(summary: Summary) -> list[Block]:
 
 
 def verdict_counts(summary: Summary) -> Iterator[Block]:
-    """`8 passed + 4 failed + 0 errored + 0 skipped + 0 pending = 12`, always these five, and damaged ones where there
-    are some; the rate, and what limits it; then each candidate, where there are several."""
+    """`8 passed + 4 failed + 0 errored + 0 skipped + 0 pending = 12`, always these five, and damaged ones if there are
+    any; the rate, and its limits; then each candidate, if there are several."""
     counts = summary.run.counts
     parts: list[Part] = []
     for mark in (PASSED, FAILED, ERRORED, SKIPPED, *([DAMAGED] if counts.damaged else []), PENDING):

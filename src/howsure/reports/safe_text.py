@@ -10,12 +10,15 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u20
 SPACES = re.compile(r"\s+")
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 LONG_ID = re.compile(rf"{UUID.pattern}|\b[0-9a-f]{{40,64}}\b", re.IGNORECASE)
+ON_A_MACHINE = r"(?:/(?:home|Users|usr|tmp|var|opt|mnt|srv|root|private|Volumes)|[a-z]:)[/\\].*[/\\](?P<file>[^/\\]+)"
 MADE_ID = re.compile(
-    rf"{UUID.pattern}|(?:[a-z]+[-_](?=\d*[a-f]))?(?=[a-f]*\d)(?P<hash>[0-9a-f]{{12,64}})(-\d+)?", re.IGNORECASE
+    rf"{ON_A_MACHINE}|{UUID.pattern}|(?:[a-z]+[-_](?=\d*[a-f]))?(?=[a-f]*\d)(?P<hash>[0-9a-f]{{12,64}})(-\d+)?",
+    re.IGNORECASE,
 )
-"""A UUID, or a hash with its place among equals, after `row-` or the like."""
+"""A UUID, or a hash with its place among equals, after `row-` or the like; or the absolute path of a file, as some
+tools name their cases."""
 LONG_LINE = 100
-"""Of a text that is cut, so many times as much is looked at."""
+"""A text is examined up to this many times the length that it is cut to."""
 
 
 def make_inert(text: str) -> str:
@@ -36,9 +39,11 @@ def short_ids(text: str) -> str:
 
 
 def short_case_id(id: str) -> str:
-    """An id as a list shows it: of one that a machine made, the beginning."""
+    """An id as a list shows it: of one that a machine made, the beginning; of a path, the name of the file."""
     made = MADE_ID.fullmatch(id)
-    return (made["hash"] or id)[:8] if made else one_line(id, 80)
+    if made is None or made["file"]:
+        return one_line(made["file"] if made else id, 80)
+    return (made["hash"] or id)[:8]
 
 
 def to_ascii(text: str) -> str:

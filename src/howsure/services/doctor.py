@@ -60,7 +60,7 @@ async def _target(work: Workspace, spec: str) -> DoctorFinding:
     request = RunRequest(target=spec, cache=False)
     try:
         if parse_target(spec, work.kit, work.settings.targets).is_recorded:
-            raise PlanRefused("recorded answers are read from files: there is nobody to ask")
+            raise PlanRefused("recorded answers are read from files: there is no target to ask")
         async with open_models(work, request) as models:
             participants = Participants(work, request, models)
             targets = [participants.target(candidate, 1) for candidate in participants.candidates]

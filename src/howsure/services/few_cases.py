@@ -1,6 +1,7 @@
-"""`howsure sample --by information`: which cases of a file stand for all of them, from the verdicts of stored
-candidates. From about thirty candidates on, a two-parameter item model is tried beside strata of equal difficulty, and
-what predicts held-out candidates better is taken; below, strata alone. Also the rates of small slices. Loads numpy."""
+"""`howsure sample --by information`: chooses the cases that represent a file, from the verdicts of stored candidates.
+With about thirty candidates or more, a two-parameter item model competes with strata of equal difficulty, and the
+better predictor of held-out candidates wins; with fewer, strata are used. Also the rates of small slices. Loads
+numpy."""
 
 from __future__ import annotations
 
@@ -42,14 +43,15 @@ ENOUGH_CANDIDATES, FEWEST_CANDIDATES, FOLDS = 30, 3, 5
 FEWEST_SLICES = 3
 MOST_RUNS = 500
 NEARLY_ALL = 0.9
-"""A candidate that tried less of the file has no rate over all cases to learn from."""
+"""A candidate that tried a smaller share of the file is not used."""
 ITEMS, STRATA = "item model", "strata of equal difficulty"
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 
 class SampleRequest(Struct, frozen=True, kw_only=True):
-    """How many cases, by whose verdicts (none: all stored runs), and the run whose rate over all is asked for."""
+    """How many cases to choose, from the verdicts of which runs (none: all stored ones), and the run whose rate over
+    all cases is predicted."""
 
     count: int
     runs: tuple[str, ...] = ()
@@ -58,7 +60,7 @@ class SampleRequest(Struct, frozen=True, kw_only=True):
 
 
 class PredictedRate(Struct, frozen=True, kw_only=True):
-    """What a candidate would reach on all cases, from the `known` ones that it tried."""
+    """The predicted rate of a candidate over all cases, from the `known` ones that it tried."""
 
     candidate: str
     known: int
@@ -67,9 +69,9 @@ class PredictedRate(Struct, frozen=True, kw_only=True):
 
 
 class InformativeSample(Struct, frozen=True, kw_only=True):
-    """What was chosen, and how. `error` is how far the part's prediction of the rate over all cases was off for
-    candidates held out (root mean square), `newest_error` for the newest of them, `random_error` what as many cases
-    drawn by chance would give. `tell_nothing`: cases that all candidates pass, or all fail."""
+    """The chosen cases, and how they were chosen. `error` is the error of the predicted rate over all cases for
+    held-out candidates (root mean square), `newest_error` that for the newest of them, `random_error` that of as many
+    cases drawn at random. `tell_nothing`: cases that all candidates pass, or all fail."""
 
     path: str
     cases: int
@@ -85,7 +87,7 @@ class InformativeSample(Struct, frozen=True, kw_only=True):
 
 
 class CaseVerdicts(Struct, frozen=True):
-    """The candidates, oldest first, and what each made of each case."""
+    """The candidates, oldest first, and the verdict of each on each case."""
 
     names: list[str]
     values: list[Mapping[str, float]]
@@ -127,7 +129,7 @@ async def _verdicts(store: Store, runs: Sequence[Run]) -> CaseVerdicts:
 def choose_cases(
     ids: Sequence[str], earlier: CaseVerdicts, new: CaseVerdicts, request: SampleRequest
 ) -> tuple[InformativeSample, set[str]]:
-    """The ids that stand for all, with what is known about how well they do."""
+    """The ids of the representative cases, and how well they predict."""
     every = earlier.table(ids)
     tried: list[int] = np.flatnonzero(~np.isnan(every).all(axis=0)).tolist() if len(every) else []
     table = every[:, tried]
@@ -193,7 +195,7 @@ class _ItemPlan:
         return predict_by_items(self._fit(earlier), _only(own, known))
 
     def _fit(self, table: Floats) -> ItemModel:
-        """Fitted once for each table: the same candidates choose cases and predict."""
+        """Cached for each table: choosing cases and predicting use the same fit."""
         key = table.tobytes()
         if key not in self._models:
             self._models[key] = fit_items(table)
@@ -204,7 +206,7 @@ CasePlan = _StrataPlan | _ItemPlan
 
 
 def _errors(plan: CasePlan, table: Floats, cases: int | Whole) -> list[Floats]:
-    """How far predictions from so many cases that the plan chooses, or from these cases, are off."""
+    """The errors of predictions from this number of chosen cases, or from these cases."""
 
     def predict(rest: Floats, own: Floats) -> Floats:
         return plan.predict(rest, own, plan.choose(rest, cases) if isinstance(cases, int) else cases)

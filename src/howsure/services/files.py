@@ -30,9 +30,9 @@ from howsure.errors import CaseFailure, ConfigInvalid, InputError, NotFound, bou
 from howsure.store.private_files import make_private_folder
 
 LONGEST_PIPE = 2 << 30
-"""Bytes that are read from a pipe at most."""
+"""The most bytes that are read from a pipe."""
 PIPE_SECONDS = 30.0
-"""How long a FIFO may wait for somebody to write to it."""
+"""How long to wait for a writer of a FIFO."""
 OPEN_FILES = Path("/proc/self/fd")
 """Where a file without a name can be opened again; Linux has it."""
 OF_THE_KERNEL = ("/proc/", "/sys/")
@@ -88,7 +88,7 @@ def _nameless_file(folder: Path) -> IO[bytes]:
 
 
 def keep_copy(copy: Path, lasting: Path) -> None:
-    """Give what `spool` copied a name that stays."""
+    """Give a copy made by `spool` a permanent name."""
     if not copy.is_symlink():
         copy.replace(lasting)
         return

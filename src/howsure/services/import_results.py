@@ -1,6 +1,6 @@
 """`howsure import`: the results of another tool become a Run, a sample at a time and in bounded memory. The same file
 is always the same run. A record that cannot be read is an errored result; a file that is broken as a whole stores
-nothing. The same is done in a database of the moment where a command is given such a file in place of a run."""
+nothing. A command that is given such a file in place of a run imports it into a temporary database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from uuid import UUID, uuid4, uuid5
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from howsure.dialects.datasets import conversion_options, digest
+from howsure.dialects.datasets import conversion_options, digest, looks_like
 from howsure.dialects.tool_results.base import CompanionReader, ResultsReader, SampleResult, UnreadableRecord
 from howsure.dialects.tool_results.samples import checked_records
 from howsure.dialects.tool_results.streams import read_head
@@ -34,7 +34,7 @@ from howsure.model.score import Score
 from howsure.model.summary import Summary
 from howsure.model.tool_runs import Statistic, ToolAggregate, ToolRun
 from howsure.model.verdict import Profile, Verdict
-from howsure.policies.verdicts import NOTHING_TO_DECIDE, decide
+from howsure.policies.verdicts import AS_IMPORTED, NOTHING_TO_DECIDE, decide
 from howsure.reports.figures import format_number, pluralize
 from howsure.services.files import clean_text, stored_path
 from howsure.services.run.execute import FULL_BATCH, utc_now
@@ -46,14 +46,14 @@ from howsure.version import __version__
 IMPORTS = UUID("5a0c9d1e-3f0b-5c1d-9a55-6b1f1f6d2c11")
 """The namespace of the ids of imported runs."""
 FULL_TEXT = 1 << 22
-"""Characters of conversations that are held before they are stored."""
+"""How many characters of conversations are buffered before they are stored."""
 SHOWN_NAMES = 8
-AS_IMPORTED = "Verdicts are as imported: those of the tool, or by its scores. Nothing was graded again."
+VERDICTS_AS_IMPORTED = "Verdicts are as imported: those of the tool, or by its scores. Nothing was graded again."
 
 
 class ImportRequest(Struct, frozen=True, kw_only=True):
-    """How results are imported. `kind` names the reader where it is not to be recognised; `marks` are pass marks of
-    scores for cases on which the tool has no verdict; `strict` refuses a file with a record that cannot be read."""
+    """How results are imported. `kind` names the reader ("": recognise it); `marks` are pass marks of scores for cases
+    without a verdict of the tool; `strict` refuses a file with a record that cannot be read."""
 
     kind: str = ""
     name: str = ""
@@ -62,7 +62,7 @@ class ImportRequest(Struct, frozen=True, kw_only=True):
 
 
 class ResultsFile(Struct, frozen=True):
-    """The files of one run of another tool, the first as it was named, and who reads them."""
+    """The files of one run of another tool, the first under the name that the user gave, and their reader."""
 
     path: Path
     reader: ResultsReader
@@ -70,14 +70,14 @@ class ResultsFile(Struct, frozen=True):
 
 
 class ImportedRun(Struct, frozen=True):
-    """A run that was imported, now or before."""
+    """An imported run, and whether it was imported before."""
 
     summary: Summary
     was_there: bool
 
 
 def recognise(path: Path, kit: Kit, kind: str = "") -> ResultsReader | None:
-    """The reader of a results file; None where nobody knows it."""
+    """The reader of a results file; None if no reader recognises it."""
     if kind:
         return kit.results_readers[kind]
     head = read_head(path)
@@ -85,7 +85,7 @@ def recognise(path: Path, kit: Kit, kind: str = "") -> ResultsReader | None:
 
 
 def find_results(paths: Sequence[str], kit: Kit, kind: str = "") -> list[ResultsFile]:
-    """The runs in these files; a file that another one brings along is not a run of its own."""
+    """The runs in these files; the companion file of another one is not a run of its own."""
     found: list[ResultsFile] = []
     taken: set[Path] = set()
     for path in map(Path, paths):
@@ -101,7 +101,7 @@ def find_results(paths: Sequence[str], kit: Kit, kind: str = "") -> list[Results
 
 
 def _what_it_is(path: Path, kit: Kit) -> str:
-    """Why a file cannot be imported: what it looks like, and the nearest command."""
+    """Why a file cannot be imported: what it seems to be, and the command for it."""
     head, word = read_head(path), quote(str(path))
     if not head.strip():
         return "there is nothing in this file"
@@ -115,7 +115,8 @@ def _what_it_is(path: Path, kit: Kit) -> str:
         command = f"howsure convert {word} {conversion_options(path, importer)}"
         return f"this is a file of {importer.name}, not results: `{command}` makes a dataset of it"
     known = ", ".join(sorted(kit.results_readers.names()))
-    return f"not recognised as results of a tool (known: {known}); name it with --from"
+    found = looks_like(path, head).partition(";")[0]
+    return f"not recognised as results of a tool: {found} (known: {known}; --from names one)"
 
 
 async def import_results(work: Workspace, paths: Sequence[str], request: ImportRequest) -> list[ImportedRun]:
@@ -126,7 +127,7 @@ async def import_results(work: Workspace, paths: Sequence[str], request: ImportR
 
 
 async def import_file(store: Store, found: ResultsFile, request: ImportRequest | None = None) -> ImportedRun:
-    """Store one run, unless it is there already."""
+    """Store one run, unless it was imported before."""
     request = request or ImportRequest()
     pins = [
         DatasetPin(path=stored_path(path), sha256=await asyncio.to_thread(digest, path), size=path.stat().st_size)
@@ -165,7 +166,7 @@ async def import_file(store: Store, found: ResultsFile, request: ImportRequest |
 
 
 class ImportTally:
-    """What is counted while results are read: verdicts, and the values of every score by case, to be held against the
+    """The counts while results are read: verdicts, and the values of every score by case, to be compared with the
     tool's own numbers."""
 
     def __init__(self) -> None:
@@ -192,7 +193,7 @@ class ImportTally:
                     self._unmarked[grade.name] += 1
 
     def pins(self, begun: Pins) -> Pins:
-        """What the run says of itself once all of it was read."""
+        """The pins of the run after all of it was read."""
         tool = self.tool
         tool = replace(tool, aggregates=tuple(replace(each, ours=self._ours(each)) for each in tool.aggregates))
         target = ", ".join(dict.fromkeys(tool.models.values())) or tool.tool
@@ -207,7 +208,8 @@ class ImportTally:
         )
 
     def _ours(self, aggregate: ToolAggregate) -> float | None:
-        """The same number over the samples that were read. The standard error of a single one is 0, as tools say it."""
+        """The same number over the samples that were read. The standard error of a single sample is 0, as in other
+        tools."""
         if aggregate.statistic in (Statistic.PASSED, Statistic.FAILED, Statistic.ERRORED):
             return float(self._verdicts[Verdict(aggregate.statistic.value)])
         values = self.values.get(aggregate.score, {}).items()
@@ -219,7 +221,7 @@ class ImportTally:
         return stdev(means) / sqrt(len(means)) if len(means) > 1 else 0.0
 
     def _notes(self, tool: ToolRun) -> Iterator[str]:
-        yield AS_IMPORTED
+        yield VERDICTS_AS_IMPORTED
         whole = tool.samples is None or tool.samples == self.read
         if tool.samples is not None and self.read < tool.samples:
             yield f"{self.read:,} of {tool.samples:,} samples present: the tool's own numbers are over all of them."
@@ -303,10 +305,10 @@ class ResultsConversion:
         )
 
     def _decided(self, sample: SampleResult, position: int) -> Result:
-        """The verdict of the tool; where it has none, that of its scores by their marks."""
+        """The verdict of the tool; without one, the verdict of its scores by their marks."""
         tool, failures = self._reader.name, tuple[Failure, ...]()
         decision = decide(sample.grades, self._profile)
-        verdict, reasons = decision.verdict, ("as imported", *decision.reasons)
+        verdict, reasons = decision.verdict, (AS_IMPORTED, *decision.reasons)
         if sample.error:
             verdict, reasons = Verdict.ERRORED, (f"{tool}: {sample.error}",)
             failures = (Failure(kind="ToolFailed", message=sample.error),)
@@ -314,7 +316,7 @@ class ResultsConversion:
             verdict = Verdict.PASSED if sample.passed else Verdict.FAILED
             scored = decision.reasons if decision.verdict is verdict is Verdict.FAILED else ()
             why = (sample.reason,) if sample.reason else scored
-            reasons = (f"as imported: {tool} says {verdict.value}", *why)
+            reasons = (f"{AS_IMPORTED}: {tool} says {verdict.value}", *why)
         elif decision.reasons == (NOTHING_TO_DECIDE,):
             scores = [each for each in decision.grades if isinstance(each, Score)]
             known = ", ".join(f"{each.name} {format_number(each.value)}" for each in scores[:SHOWN_NAMES])
@@ -335,8 +337,8 @@ class ResultsConversion:
 
 @asynccontextmanager
 async def with_results_files(work: Workspace, names: Sequence[str]) -> AsyncIterator[tuple[Workspace, dict[str, str]]]:
-    """A workspace in which results files may stand among the names of runs, and what each name is called there. Where
-    one is a file of results, all of them are copied to a database of the moment, and nothing is stored here."""
+    """A workspace in which the names of runs may be results files, and the name of each run there. If one is a results
+    file, all runs are copied to a temporary database, and nothing is stored in this one."""
     there = [name for name in names if name and Path(name).exists()]
     files = {name: reader for name in there if (reader := recognise(Path(name), work.kit)) is not None}
     if not files:
@@ -357,7 +359,7 @@ async def with_results_files(work: Workspace, names: Sequence[str]) -> AsyncIter
 
 
 async def _copy_run(work: Workspace, there: Store, name: str) -> str:
-    """Copy a stored run, to be looked at beside files."""
+    """Copy a stored run, to be compared with runs of files."""
     async with await work.store(read_only=True) as store:
         run = await store.find_run(name)
         await there.create_run(run)

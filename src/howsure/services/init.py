@@ -36,7 +36,7 @@ def answer(message: str) -> str:
     return "I do not know."
 '''
 _LOOKED_AT, _SHORT = 200, 40
-"""How many cases are looked at to choose how answers are compared, and how long a short answer is."""
+"""How many cases are read to choose how answers are compared, and the longest short answer in characters."""
 
 
 class StarterFiles(Struct, frozen=True, kw_only=True):
@@ -57,9 +57,9 @@ def write_starter_files(folder: Path, *, force: bool = False) -> StarterFiles:
 
 
 def write_data_files(data: Path, folder: Path, *, force: bool = False) -> StarterFiles:
-    """Settings, an agent to fill in and a first run for a file of cases. DatasetInvalid, where it cannot be read."""
+    """Settings, an agent to fill in and a first run for a file of cases. DatasetInvalid if it cannot be read."""
     kit = builtin_kit(builtin_profiles())
-    reader = detect(data, kit.dialects, kit.importers)
+    reader = detect(data, kit.dialects, kit.importers, kit.results_readers)
     cases = list(islice(read_cases(data, reader), _LOOKED_AT))
     answered = all(case.recorded is not None for case in cases)
     expected = [each for case in cases for each in case.expectations if isinstance(each, ReferenceAnswer)]
@@ -90,6 +90,6 @@ def _write(contents: Mapping[str, bytes], folder: Path, *, force: bool, first_ru
             path.write_bytes(contents[name])
     except OSError as error:
         raise ConfigInvalid(f"{error.filename}: cannot be written: {error.strerror}") from error
-    with suppress(ConfigInvalid):  # where nothing can be remembered, the first run says so
+    with suppress(ConfigInvalid):  # if the trust file cannot be written, the first run says so
         TrustRegister().remember(FolderSettings.examine(load(folder, {}), folder / FILE))
     return StarterFiles(folder=str(folder), written=tuple(others), unchanged=same, first_run=first_run)

@@ -1,4 +1,4 @@
-"""Processes: what this one may use, and how one is killed together with everything that it has started."""
+"""Processes: the limits of this one, and killing one together with everything that it has started."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEGABYTE = 1024 * 1024
 
 
 def limit_memory(megabytes: int) -> None:
-    """Let this process have no more memory than this; 0: as much as there is. What needs more gets a MemoryError."""
+    """Limit the memory of this process; 0: no limit. Code that needs more gets a MemoryError."""
     if sys.platform != "win32":
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
         allowed = megabytes * MEGABYTE if megabytes else most
@@ -26,7 +26,7 @@ def limit_memory(megabytes: int) -> None:
 
 
 def raise_file_limit(wanted: int = 65_536) -> int:
-    """Let this process open as many files as it may, up to `wanted`; returns how many it may open now."""
+    """Raise the limit of open files as far as allowed, up to `wanted`; returns the limit."""
     if sys.platform == "win32":
         return wanted
     now, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -45,15 +45,16 @@ async def end_process(process: Process, seconds: float, kill: Callable[[], None]
     if process.stdin is not None:
         process.stdin.close()
     with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await process.wait()
     if process.returncode is None:
         kill()
         await process.wait()
 
 
 def kill_tree(pid: int) -> None:
-    """Kill a process and those that it started, and those that these started. Programs in sessions of their own are
-    found where the system lists processes (`/proc`)."""
+    """Kill a process and all its descendants. Programs in sessions of their own are found where the system lists
+    processes (`/proc`)."""
     for each in (*descendants(pid), pid):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(each, signal.SIGKILL)

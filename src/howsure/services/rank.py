@@ -1,6 +1,6 @@
-"""`howsure rank`: the candidates of stored runs in order, with intervals of their ranks. From pairs that a judge
-compared, where there are some; else from the verdicts, or the values of a grader, case by case: the better of two
-results to one case wins. Loads numpy and scipy: import it where a ranking is asked for."""
+"""`howsure rank`: orders the candidates of stored runs, with intervals of their ranks: from pairs that a judge
+compared, if there are any, else from verdicts or the values of a grader, where the better of two results of a case
+wins. Loads numpy and scipy: imported only when needed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _OUTCOMES = {Preference.A: 1.0, Preference.B: 0.0}
 
 
 class RankRequest(Struct, frozen=True, kw_only=True):
-    """Which candidates of which runs. `by` "": pairs where a judge compared some, else verdicts. `judge`: whose pairs
-    count where several judges compared them."""
+    """Which candidates of which runs. `by` "": pairs if a judge compared some, else verdicts. `judge`: the judge whose
+    pairs count, if there are several."""
 
     runs: tuple[str, ...]
     candidates: tuple[str, ...] = ()
@@ -38,8 +38,8 @@ class RankRequest(Struct, frozen=True, kw_only=True):
 
 
 class _Meeting(Struct, frozen=True):
-    """Two candidates met on a case. `shown` is 1 where the first was shown first, -1 where it was second, 0 where
-    nobody was; `longer` the logarithm of how many times as long the first answer is."""
+    """Two candidates compared on a case. `shown` is 1 if the first was shown first, -1 if it was shown second, 0 if
+    neither; `longer` is the logarithm of the ratio of their lengths."""
 
     case_id: str
     first: int
@@ -50,7 +50,7 @@ class _Meeting(Struct, frozen=True):
 
 
 async def rank_candidates(work: Workspace, request: RankRequest) -> Leaderboard:
-    """The leaderboard; `PlanRefused` where nothing can be put in order."""
+    """The leaderboard; `PlanRefused` if the candidates cannot be ordered."""
     if not 0.5 < request.confidence < 1:
         raise PlanRefused(f"--confidence lies between 0.5 and 1, such as 0.95, not {request.confidence:g}")
     async with await work.store(read_only=True) as store:
@@ -79,21 +79,21 @@ def _judged_meetings(judged: Iterable[PairJudgement], sides: Sequence[RankedSide
             (1 if order == AnswerOrder.AB.value else -1, Pick(place=PickedPosition(pick)).meant(AnswerOrder(order)))
             for order, pick in each.picks.items()
         ]
-        # Where nobody was asked, or a panel voted, the preference counts as much as two orders do.
+        # If no judge was asked, or a panel voted, the preference counts as much as two orders do.
         for shown, preference in meant or [(0, Preference(each.preference))] * 2:
             outcome = _OUTCOMES.get(preference, 0.5)
             yield _Meeting(each.case_id, places[each.first], places[each.second], outcome, shown, longer)
 
 
 async def _changed_cases(store: Store, sides: Sequence[RankedSide]) -> set[str]:
-    """Cases that ask or expect something else in one of the runs."""
+    """The cases that are not the same in all runs."""
     runs = list(dict.fromkeys(side.run.id for side in sides))
     pairs = [await store.changed_cases(runs[0], other) for other in runs[1:]]
     return {before.id for pair in pairs for before, _ in pair}
 
 
 async def case_values(store: Store, sides: Sequence[RankedSide], grader: str) -> list[Mapping[str, float]]:
-    """What each candidate reached in each case: the mean over its repeats, turned so that more is better."""
+    """The value of each candidate on each case: the mean over its repeats, negated if less is better."""
     found: list[Mapping[str, float]] = []
     for side in sides:
         attempts, measured = await store.columns(side.run.id)

@@ -88,7 +88,7 @@ async def write_reports(
 
 
 def _narrow(summary: Summary, candidate: str) -> Summary:
-    """The summary as if the run had this candidate only."""
+    """The summary of the run with this candidate only."""
     if candidate not in summary.candidates:
         raise UnknownName("candidate", candidate, list(summary.candidates))
     counts = summary.candidates[candidate]

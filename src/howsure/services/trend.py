@@ -1,6 +1,6 @@
 """`howsure trend`: the pass rates of an agent's runs over time, with the points where they changed, and with the
-intervals that the runs themselves show. For the changes the results themselves are read: runs are paired by case, and
-what belongs together (repeats of one case, Explain cases of one scenario) counts as one."""
+intervals that the runs themselves show. Changes are found in the results: runs are paired by case, and repeats of one
+case or Explain cases of one scenario count as one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PASSED, FAILED = "passed", "failed"
 
 
 class TrendVerdict(NamedTuple):
-    """One result: whether it passed, its case, and the cluster that it belongs to."""
+    """One result: whether it passed, its case, and its cluster."""
 
     passed: bool
     case: str

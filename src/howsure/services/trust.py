@@ -1,6 +1,6 @@
-"""Trust in a folder: what its settings would run, and which secrets they would send where. Both work only after
-somebody has allowed it. That is remembered in the user's own configuration, never in the folder, by the path of the
-settings and a hash of every file that they name; a file that changed is asked for again."""
+"""Trust in a folder: its settings may run code, or send secrets, only after the user has allowed it. The permission is
+stored in the user's own configuration, never in the folder, with the path of the settings and a hash of every file that
+they name; after a change the user is asked again."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ ALLOW, REGISTER = "HOWSURE_TRUST", "HOWSURE_TRUST_FILE"
 """Environment variables: trust every folder (for CI, containers and services); remember in another file."""
 YES, NO = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 SENDING_KINDS = ("", "chat", "http", "https", "adk", "recorded")
-"""Kinds of targets that run no code of the folder. They may send secrets."""
+"""Kinds of targets that run no code of the folder, but may send secrets."""
 
 Risk = tuple[str, str]
 """A setting that runs code or sends a secret: where it stands, and what it does."""
 
 
 class CodeUse(Enum):
-    """What a command does with the code and the addresses that the settings of a folder name: it has no use for them,
-    it does without them where they are not trusted, or it cannot do without."""
+    """How a command uses the code and the addresses in a folder's settings: not at all, only if they are trusted, or it
+    cannot work without them."""
 
     NONE = "none"
     OPTIONAL = "optional"
@@ -79,7 +79,7 @@ def _settings_risks(settings: Settings) -> Iterator[Risk]:
     if service.bot_service_key:
         yield "service.bot_service", f"sends ${{{service.bot_service_key}}} to {service.bot_service}"
     if oidc := service.oidc:
-        yield "service.oidc", f"sends {oidc.client_secret} to {oidc.issuer}, and lets in whom it names"
+        yield "service.oidc", f"sends {oidc.client_secret} to {oidc.issuer}, and lets in the users that it names"
     if cluster.address or cluster.env:
         names = "".join(f", with ${{{name}}}" for name in cluster.env)
         yield "cluster", f"sends runs to the Ray cluster {cluster.address or 'of this machine'}{names}"
@@ -158,8 +158,8 @@ class TrustRegister:
 
 
 class TrustCheck(Struct, frozen=True, kw_only=True):
-    """How a command decides about the settings of a folder. `given`: somebody typed --trust. `ask` puts a question to
-    the person at the terminal; None: there is nobody to ask. `note` says what is left out."""
+    """How a command decides whether to trust the settings of a folder. `given`: --trust was typed. `ask` asks the user
+    at a terminal; None: there is no terminal. `note` reports what is left out."""
 
     use: CodeUse
     stores: bool = False
@@ -175,12 +175,12 @@ class TrustCheck(Struct, frozen=True, kw_only=True):
         return self.given or value in YES
 
     def allows(self, settings: Settings, path: Path) -> bool:
-        """Whether somebody has allowed what these settings name. Nobody is asked."""
+        """Whether these settings are trusted already; the user is not asked."""
         found = FolderSettings.examine(settings, path)
         return self.allows_all or TrustRegister().read().get(str(found.path)) == found.hashes
 
     def check_settings(self, settings: Settings, path: Path) -> Settings:
-        """The settings as the command may use them. `NotTrusted` where it cannot do without what is not allowed."""
+        """The settings as far as the command may use them. `NotTrusted` if it needs what is not trusted."""
         found, register = FolderSettings.examine(settings, path), TrustRegister()
         places = {place for place, _ in found.risks}
         needed = self.use is CodeUse.NEEDED or (self.stores and "database" in places)
@@ -200,8 +200,8 @@ class TrustCheck(Struct, frozen=True, kw_only=True):
         return replace(settings, plugins=()) if self.use is CodeUse.NONE else settings
 
     def check_request(self, request: RunRequest, known: Collection[str]) -> None:
-        """The request of a stored run: a folder may bring its database along. `known` are the targets by name, of which
-        settings and plug-ins say what they do."""
+        """Check the request of a stored run, which may come from the database of an untrusted folder. `known` are the
+        targets that settings and plug-ins define by name."""
         specs = [spec.removeprefix("replay:") for spec in targets_of(request)]
         code = [spec for spec in specs if spec not in known and spec.partition(":")[0] not in SENDING_KINDS]
         models = _model_risks("model", (*specs, *request.candidates, request.judge, request.simulator))

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from howsure.store.store import Store
 
 INTEGRITY_KEY = "HOWSURE_INTEGRITY_KEY"
-"""The environment variable with the secret that checksums are made with."""
+"""The environment variable with the secret key of checksums."""
 
 
 def add_evals(path: Path, kit: Kit) -> tuple[str, ...]:

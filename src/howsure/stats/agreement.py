@@ -31,7 +31,7 @@ class AgreementCount(Struct, frozen=True, kw_only=True):
 
     @property
     def interval(self) -> Interval | None:
-        """For independent pairs; clusters need `bootstrap_interval`."""
+        """For independent pairs."""
         return rate_interval(self.agreed, self.n, self.confidence)
 
 
@@ -183,12 +183,6 @@ def kendall(first: Sequence[float], second: Sequence[float]) -> float | None:
     against = _inversions(other for _, other in ordered)
     balance = pairs - ties_one - ties_other + _tied_pairs(ordered) - 2 * against
     return _clip(balance / sqrt(pairs - ties_one) / sqrt(pairs - ties_other))
-
-
-def mean_absolute_error(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """The mean distance of the pairs."""
-    n = _check_pairs(first, second)
-    return fsum(abs(one - other) for one, other in zip(first, second, strict=True)) / n if n else None
 
 
 def ranks(values: Sequence[float]) -> list[float]:

@@ -1,14 +1,15 @@
-"""Intervals of agreement that stay honest with few cases. Cohen's kappa of two verdicts: the percentile bootstrap holds
-the true value 55 to 90 times of 100 with ten or twenty cases, so the four counts are given a Jeffreys prior instead.
-How far grades follow quality bands: a bootstrap over whole cases."""
+"""Intervals of agreement that stay honest with few cases. Cohen's kappa and F1 of two verdicts: the percentile
+bootstrap holds the true value 25 to 90 times of 100 with ten or twenty cases, so the four counts are given a Jeffreys
+prior instead. How far grades follow quality bands: a bootstrap over whole cases."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+from scipy.stats import t as student
 
 from howsure.stats.intervals import Interval
 from howsure.stats.rate_correction import exact_interval
@@ -19,13 +20,15 @@ SEED = 20_240_229
 DRAWS = 4000
 BAND_DRAWS = 1000
 FEWEST = 10
-"""With fewer cases nothing is said."""
+"""With fewer cases there is no interval."""
 TAILS = ((30, 0.4), (100, 0.7))
-"""With fewer cases than these, each tail is cut to this part: a few counts can be had in few ways only, and the
-interval would hold the true kappa 88 to 93 times of 100."""
+"""With fewer cases than the first number, each tail is cut to the second: counts of few cases are coarse, and the
+interval would hold the true kappa only 88 to 93 times of 100."""
 MANY = 30
 """From this many cases on, whole cases are drawn where a case has several verdicts. With fewer, each case counts as one
 verdict: that is never too sure."""
+KENDALL = 0.66
+"""The spread of Kendall's tau beside that of a correlation."""
 MOSTLY_DEFINED = 0.9
 PRIOR = 0.5
 
@@ -57,42 +60,73 @@ def weighted_rate(
     return rate, exact_interval(rate, 1 / float((by_case**2).sum()), confidence)
 
 
-def weighted_kappa(
-    first: Sequence[bool],
-    second: Sequence[bool],
-    cases: Sequence[Hashable],
-    weights: Sequence[float],
-    confidence: float = 0.95,
-) -> tuple[float | None, Interval | None]:
-    """Cohen's kappa and its interval. No interval: fewer than ten cases."""
+def f1_of_passes(tables: Floats) -> Floats:
+    """The F1 of passes of each table: the harmonic mean of precision and recall. Not a number where nobody passes
+    anything."""
+    both, first, second, _ = tables.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: Floats = 2 * both / (2 * both + first + second)
+    return found
+
+
+def f1_of_fails(tables: Floats) -> Floats:
+    """The same of fails."""
+    return f1_of_passes(tables[:, ::-1])
+
+
+def case_tables(
+    first: Sequence[bool], second: Sequence[bool], cases: Sequence[Hashable], weights: Sequence[float]
+) -> Floats:
+    """Verdicts of two as a table for each case: pass and pass, pass and fail, fail and pass, fail and fail."""
     cells = np.array([2 * (not one) + (not other) for one, other in zip(first, second, strict=True)], dtype=np.int64)
     numbers = _numbers(cases)
     tables = np.zeros((int(numbers.max(initial=-1)) + 1, 4))
     np.add.at(tables, (numbers, cells), np.asarray(weights, dtype=np.float64))
-    value = float(kappas(tables.sum(axis=0)[None, :])[0]) if len(tables) else np.nan
-    return (None, None) if np.isnan(value) else (value, case_kappa_interval(tables, confidence))
+    return tables
 
 
-def case_kappa_interval(tables: Floats, confidence: float = 0.95) -> Interval | None:
-    """The same from the table of each case."""
-    count, total = len(tables), tables.sum(axis=0)
+def table_figure(
+    tables: Floats, statistic: Callable[[Floats], Floats] = kappas, confidence: float = 0.95
+) -> tuple[float | None, Interval | None]:
+    """A statistic of the tables of all cases, and its interval. No interval: fewer than ten cases."""
+    total = tables.sum(axis=0)
+    value = float(statistic(total[None, :])[0]) if len(tables) else np.nan
+    if np.isnan(value):
+        return None, None
+    count = len(tables)
     if count < FEWEST:
-        return None
+        return value, None
     random = np.random.default_rng(SEED)
     tail = (1 - confidence) / 2 * next((part for limit, part in TAILS if count < limit), 1.0)
     if count >= MANY and (np.count_nonzero(tables, axis=1) > 1).any():
         kinds, times = np.unique(tables, axis=0, return_counts=True)
-        drawn = kappas(random.multinomial(count, times / count, size=DRAWS) @ kinds)
+        drawn = statistic(random.multinomial(count, times / count, size=DRAWS) @ kinds)
         drawn = drawn[~np.isnan(drawn)]
         if len(drawn) < MOSTLY_DEFINED * DRAWS:
-            return None
+            return value, None
     else:
         worth = total.sum() ** 2 / (tables.sum(axis=1) ** 2).sum()
-        drawn = kappas(random.dirichlet(total * worth / total.sum() + PRIOR, size=DRAWS))
+        drawn = statistic(random.dirichlet(total * worth / total.sum() + PRIOR, size=DRAWS))
         drawn = drawn[~np.isnan(drawn)]
     low, high = (float(each) for each in np.quantile(drawn, (tail, 1 - tail)))
     # Without a single disagreement, complete agreement stays possible.
-    return low, 1.0 if total[1] + total[2] == 0 else high
+    return value, (min(low, value), 1.0 if total[1] + total[2] == 0 else max(high, value))
+
+
+def correlation_interval(
+    value: float, left_out: Sequence[float | None], cases: int, confidence: float = 0.95
+) -> Interval:
+    """Of a correlation, or an agreement beyond chance, by the jackknife: `left_out` has its values without one group of
+    cases each. On Fisher's scale, where it is nearly normal; never surer than a normal correlation of so few cases."""
+    most = 1 - 2 / cases
+    turned = np.arctanh(np.clip([value if each is None else each for each in left_out], -most, most))
+    groups, sure = len(turned), abs(value) < most
+    least = (1.0 if cases < MANY or not sure else KENDALL) / np.sqrt(cases - 3)
+    spread = np.sqrt((groups - 1) / groups * float(((turned - turned.mean()) ** 2).sum()))
+    half = float(student.ppf((1 + confidence) / 2, groups - 1)) * max(float(spread), float(least))
+    middle = float(np.arctanh(np.clip(value, -most, most)))
+    low, high = (float(np.tanh(end)) for end in (middle - half, middle + half))
+    return -1.0 if value <= -most else min(low, value), 1.0 if value >= most else max(high, value)
 
 
 class BandAgreement(Struct, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 STAKES: Floats = 1 / (1 + np.exp(-np.linspace(-3.2, 4.2, 24)))
 """The shares of the capital that are staked, from 4 % to 98.5 %: for differences of a few points up to large ones."""
 STEPS = 60
-"""Halvings until an end of the interval is exact to the last digit."""
+"""Bisection steps that make an end of the interval exact to the last digit."""
 
 
 def opening_capital() -> Floats:
@@ -55,8 +55,8 @@ class SequentialDecision(Struct, frozen=True):
 def first_decision(
     lows: ArrayLike, highs: ArrayLike, limit: float, weights: ArrayLike = 1.0, confidence: float = 0.95
 ) -> SequentialDecision | None:
-    """Look after every value; None: the limit was never ruled out. Where a value is not known, `lows` has the least and
-    `highs` the most that it may be."""
+    """Look after every value; None: the limit was never ruled out. For an unknown value `lows` has its lower and
+    `highs` its upper bound."""
     sides = ((lows, limit, True), (1 - np.asarray(highs, dtype=np.float64), 1 - limit, False))
     found: list[SequentialDecision] = []
     for values, mean, above in sides:

@@ -1,7 +1,8 @@
-"""Drawing answers for people to label: at random, with a chance that is known. Each answer has a permanent random
-number, made from its name, and comes in the order of that number divided by its chance (sequential Poisson sampling;
-Ohlsson, 1998). So twenty answers and then twenty more are the same as forty at once, two people get the same ones, and
-two runs over the same cases get mostly the same cases. Chances are relative: 1 is as likely as in a plain random draw.
+"""Draws answers for people to label: at random, with known probabilities. Each answer has a permanent random number,
+made from its name, and comes in the order of that number divided by its chance (sequential Poisson sampling; Ohlsson,
+1998). So drawing twenty answers and then twenty more gives the same as drawing forty at once, two people get the same
+ones, and two runs over the same cases get mostly the same cases. Probabilities are relative: 1 is as likely as in a
+plain random draw.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from hashlib import blake2b
 
 SEED = "howsure labels"
 LEAST = 0.25
-"""No answer is less likely than a quarter of what a plain random draw gives it."""
+"""Every answer is at least a quarter as likely as in a plain random draw."""
 
 
 def random_number(name: str, seed: str = SEED) -> float:
@@ -22,7 +23,7 @@ def random_number(name: str, seed: str = SEED) -> float:
 
 
 def draw_order(names: Sequence[str], chances: Sequence[float], seed: str = SEED) -> list[int]:
-    """The places of the answers in the order in which they are drawn."""
+    """The indices of the answers in the order in which they are drawn."""
     keys = [
         (random_number(name, seed) / chance, place)
         for place, (name, chance) in enumerate(zip(names, chances, strict=True))
@@ -30,15 +31,33 @@ def draw_order(names: Sequence[str], chances: Sequence[float], seed: str = SEED)
     return [place for _, place in sorted(keys)]
 
 
+def inclusion_probabilities(drawn: Sequence[float], answers: int) -> list[float]:
+    """The probability with which each label came among the labels: in proportion to its chance, at most 1, and such
+    that the labels together stand for all answers (the inverse probabilities sum to `answers`)."""
+    found, sure = [1.0] * len(drawn), 0
+    order = sorted(range(len(drawn)), key=lambda place: -drawn[place])
+    inverse = sum(1 / chance for chance in drawn)
+    while sure < len(drawn) < answers:
+        factor = inverse / (answers - sure)
+        if factor * drawn[order[sure]] < 1:
+            for place in order[sure:]:
+                found[place] = factor * drawn[place]
+            break
+        inverse -= 1 / drawn[order[sure]]
+        sure += 1
+    return found
+
+
 def stratum_chances(strata: Sequence[Hashable]) -> list[float]:
-    """Half as in a plain random draw, half such that all strata are drawn alike often: the rare kind is seen too."""
+    """The mean of a plain random draw and one in which all strata are equally frequent, so that rare verdicts occur
+    too."""
     counts = Counter(strata)
     chance = {each: 0.5 + 0.5 * len(strata) / (len(counts) * count) for each, count in counts.items()}
     return [chance[each] for each in strata]
 
 
 def doubt_chances(doubts: Sequence[float]) -> list[float]:
-    """In proportion to the doubt (0 to 1), mixed with a plain random draw."""
+    """Probabilities in proportion to the doubt (0 to 1), mixed with a plain random draw."""
     mean = sum(doubts) / len(doubts) if doubts else 0.0
     return [LEAST + (1 - LEAST) * doubt / mean if mean else 1.0 for doubt in doubts]
 

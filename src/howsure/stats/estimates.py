@@ -65,9 +65,9 @@ def estimate_rate(
 
 
 FEW_AMOUNTS = 10
-"""With fewer amounts (costs, latencies) nothing shows how long their tail is: it is taken to be that of a lognormal."""
+"""With fewer amounts (costs, latencies) the tail cannot be estimated: that of a lognormal is assumed."""
 LEAST_SHARE = 1e-3
-"""Smaller amounts than this share of the mean, such as nothing, count as so much where logarithms are taken."""
+"""Amounts below this share of the mean, such as zero, are raised to it before logarithms are taken."""
 
 
 def estimate_mean(
@@ -107,7 +107,7 @@ def estimate_mean(
 
 
 def _between_the_ends(plain: Estimate, at_the_top: Sequence[bool], bounds: Interval) -> Estimate:
-    """A mean of values that are all at an end of their scale: it has the interval of a rate."""
+    """The mean of values that are all at an end of their scale, with the interval of a rate."""
     low, high = bounds
     rate = estimate_rate(at_the_top, confidence=plain.confidence)
     if rate is None or rate.interval is None:
@@ -117,7 +117,7 @@ def _between_the_ends(plain: Estimate, at_the_top: Sequence[bool], bounds: Inter
 
 
 SAME = 1e-12
-"""Errors below this share of the mean are those of adding floats."""
+"""Errors below this share of the mean come from rounding."""
 
 
 def bounded_interval(found: RobustMean, bounds: Interval, confidence: float = 0.95) -> Interval:

@@ -1,25 +1,17 @@
-"""Confidence intervals in pure Python: Wilson's for a rate, Student's t for a mean, Newcombe's for the difference of
-two rates, the bootstrap for any statistic; and `Estimate`, a number with its interval. None means that nothing can be
-said. Which interval fits which data is chosen in estimates.py, which needs scipy."""
+"""Confidence intervals in pure Python: Wilson's for a rate; and `Estimate`, a number with its interval. None means that
+nothing can be said. Which interval fits which data is chosen in estimates.py, which needs scipy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
 from enum import Enum
 from functools import cache
-from math import exp, factorial, isfinite, lgamma, log, sqrt
-from random import Random
-from statistics import NormalDist, fmean, stdev
-from typing import TypeVar
+from math import exp, factorial, sqrt
+from statistics import NormalDist
 
 from msgspec import Struct
 
 Interval = tuple[float, float]
 
-#: A continued fraction that has not converged by then never does.
-MOST_FRACTION_STEPS = 300
-TINY = 1e-300
-PRECISE = 1e-15
 _FEW, _FEWER_TO = 2, 50
 """The interval is modified up to this many cases away from none or all; with more than fifty cases, one more."""
 
@@ -69,73 +61,10 @@ def _poisson_limit(seen: int, confidence: float) -> float:
     return low
 
 
-def mean_interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """Student's t interval of a mean. None for fewer than two values."""
-    if not all(isfinite(value) for value in values):
-        raise ValueError("a mean needs finite values")
-    upper = _upper_share(confidence)
-    if len(values) < 2:
-        return None
-    mean = fmean(values)
-    half = t_quantile(upper, len(values) - 1) * stdev(values) / sqrt(len(values))
-    return mean - half, mean + half
-
-
-def t_quantile(probability: float, freedom: int) -> float:
-    """The quantile of Student's t with `freedom` degrees of freedom, for a probability above one half."""
-    if not 0.5 < probability < 1 or freedom < 1:
-        raise ValueError(f"no t quantile for probability {probability} and {freedom} degrees of freedom")
-    tail = 2 * (1 - probability)
-    low, high = 0.0, 1.0
-    while _two_tails(high, freedom) > tail:
-        low, high = high, high * 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if _two_tails(middle, freedom) > tail else (low, middle)
-    return high
-
-
 def _upper_share(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise ValueError(f"a confidence lies between 0 and 1, not at {confidence}")
     return (1 + confidence) / 2
-
-
-def _two_tails(t: float, freedom: int) -> float:
-    return _beta(freedom / 2, 0.5, freedom / (freedom + t * t))
-
-
-def _beta(a: float, b: float, x: float) -> float:
-    """The regularized incomplete beta function, on the side where its continued fraction converges fast."""
-    if x <= 0 or x >= 1:
-        return 0.0 if x <= 0 else 1.0
-    if x > (a + 1) / (a + b + 2):
-        return 1 - _beta(b, a, 1 - x)
-    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(1 - x)) / a
-    return front * _continued_fraction(a, b, x)
-
-
-def _continued_fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function, by Lentz's method."""
-    c, d = 1.0, _nonzero(1 - (a + b) * x / (a + 1))
-    value = 1 / d
-    d = 1 / d
-    for m in range(1, MOST_FRACTION_STEPS):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for step in (even, odd):
-            d = 1 / _nonzero(1 + step * d)
-            c = _nonzero(1 + step / c)
-            value *= c * d
-        if abs(c * d - 1) < PRECISE:
-            break
-    return value
-
-
-def _nonzero(value: float) -> float:
-    return value if abs(value) > TINY else TINY
 
 
 class IntervalMethod(Enum):
@@ -172,53 +101,3 @@ def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
         return interval
     low, high = bounds
     return max(low, min(high, interval[0])), max(low, min(high, interval[1]))
-
-
-T = TypeVar("T")
-
-BOOTSTRAP_DRAWS = 2000
-MOSTLY_DEFINED = 0.9
-"""The statistic must be defined in this share of the draws, else there is no interval."""
-
-
-def bootstrap_interval(
-    observed: Sequence[T],
-    statistic: Callable[[Sequence[T]], float | None],
-    random: Random,
-    *,
-    draws: int = BOOTSTRAP_DRAWS,
-    confidence: float = 0.95,
-    cluster: Callable[[T], Hashable] | None = None,
-) -> Interval | None:
-    """The percentile bootstrap interval of `statistic`. With `cluster`, whole clusters are drawn (answers to one
-    question are not independent). None: fewer than two observations or clusters, or the statistic is undefined in many
-    draws."""
-    if not 0 < confidence < 1 or draws < 1:
-        raise ValueError(f"no interval for a confidence of {confidence} from {draws} draws")
-    groups = _clusters(observed, cluster)
-    if len(groups) < 2:
-        return None
-    drawn = (
-        statistic([value for group in random.choices(groups, k=len(groups)) for value in group]) for _ in range(draws)
-    )
-    known = sorted(value for value in drawn if value is not None)
-    if len(known) < MOSTLY_DEFINED * draws:
-        return None
-    return quantile(known, (1 - confidence) / 2), quantile(known, (1 + confidence) / 2)
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which this share of the sorted values lies, by linear interpolation."""
-    place = share * (len(ordered) - 1)
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
-
-
-def _clusters(observed: Sequence[T], cluster: Callable[[T], Hashable] | None) -> list[list[T]]:
-    if cluster is None:
-        return [[value] for value in observed]
-    groups: dict[Hashable, list[T]] = {}
-    for value in observed:
-        groups.setdefault(cluster(value), []).append(value)
-    return list(groups.values())

@@ -21,7 +21,8 @@ Whole = NDArray[np.int64]
 NODES = np.linspace(-4.5, 4.5, 41)
 WEIGHTS = norm.pdf(NODES) / norm.pdf(NODES).sum()
 PRIOR_SPREADS = np.array([1.0, 2.5])
-"""Slopes are about 1 and intercepts about 0, give or take so much: a few candidates cannot make them infinite."""
+"""The prior standard deviations of slopes (around 1) and intercepts (around 0): a few candidates cannot make them
+infinite."""
 STEPS, CLOSE = 200, 1e-3
 
 
@@ -32,21 +33,14 @@ class ItemModel(Struct, frozen=True, kw_only=True):
     intercepts: Floats
 
     @property
-    def difficulties(self) -> Floats:
-        """The ability at which a case is passed half the time; without a number where the slope is none."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found: Floats = -self.intercepts / self.slopes
-        return found
-
-    @property
     def chances(self) -> Floats:
-        """By case and node: of a pass."""
+        """The probability of a pass, by case and node."""
         found: Floats = expit(self.slopes[:, None] * NODES + self.intercepts[:, None])
         return found
 
     @property
     def information(self) -> Floats:
-        """By case and node: what a verdict says about the ability."""
+        """The information of a verdict about the ability, by case and node."""
         chances = self.chances
         found: Floats = self.slopes[:, None] ** 2 * chances * (1 - chances)
         return found
@@ -84,7 +78,7 @@ def _fit_each(values: Floats, tries: Floats, passes: Floats) -> Floats:
 
 
 def ability_chances(model: ItemModel, passed: Floats) -> Floats:
-    """How likely each ability is, by candidate and node, given its verdicts."""
+    """The posterior of each candidate's ability, by candidate and node, given its verdicts."""
     known = ~np.isnan(passed)
     given = np.where(known, passed, 0.0)
     chances = np.clip(model.chances, 1e-12, 1 - 1e-12)
@@ -95,8 +89,8 @@ def ability_chances(model: ItemModel, passed: Floats) -> Floats:
 
 
 def choose_items(model: ItemModel, abilities: Floats, count: int) -> Whole:
-    """So many cases that together say most about candidates of these abilities (chances by node): one by one the case
-    that adds most, so that all abilities have their share."""
+    """This number of cases that together say most about candidates of these abilities (probabilities by node). Each
+    step takes the case that adds most, so that all abilities are covered."""
     information, total, chosen = model.information, np.ones(len(NODES)), []
     open_ones = np.ones(len(model.slopes), dtype=bool)
     for _ in range(count):
@@ -137,8 +131,8 @@ def predict_by_strata(strata: Whole, passed: Floats) -> Floats:
 
 
 def held_out_errors(passed: Floats, folds: int, predict: Callable[[Floats, Floats], Floats]) -> list[Floats]:
-    """Predicted less true rates of candidates that `predict` (earlier candidates, these ones) has not seen, fold by
-    fold, in the order of the candidates."""
+    """Predicted minus true rates of held-out candidates, fold by fold, in the order of the candidates. `predict` takes
+    the other candidates and the held-out ones."""
     found = []
     for fold in np.array_split(np.arange(len(passed)), min(folds, len(passed))):
         rest = np.delete(passed, fold, axis=0)
@@ -147,8 +141,8 @@ def held_out_errors(passed: Floats, folds: int, predict: Callable[[Floats, Float
 
 
 def shrink_rates(passed: Floats, judged: Floats, confidence: float = 0.95) -> list[tuple[float, Interval]]:
-    """Rates of slices, drawn towards the whole as far as slices resemble each other: empirical Bayes with a beta
-    distribution of rates, averaged over what its mean and spread may be."""
+    """Rates of slices, shrunk towards the overall rate as far as slices resemble each other: empirical Bayes with a
+    beta distribution of rates, averaged over its plausible means and spreads."""
     # Slices with the same counts have the same answer: of ten thousand small ones few are different.
     pairs, slice_of, times = np.unique(
         np.column_stack([passed, judged]), axis=0, return_inverse=True, return_counts=True

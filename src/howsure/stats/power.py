@@ -32,7 +32,7 @@ EXACT_UP_TO = 1500
 """With more cases in a group, the normal curve with Yates's correction has the power of Fisher's test to three digits.
 """
 REACH = 8.0
-"""Outcomes this many standard deviations away are left out of sums."""
+"""Outcomes further away than this many standard deviations are left out of sums."""
 ONE_SIDED_FROM = 5.0
 """A difference of this many standard errors is never found in the wrong direction."""
 
@@ -122,7 +122,7 @@ def cases_needed(design: Design, difference: float, sure: float = USUAL_POWER, l
     """The fewest cases (in each group, if unpaired) that show this difference with this power. None: not even ten
     million."""
     if difference == 0 or not 0 < sure < 1:
-        raise ValueError(f"nobody can plan to see a difference of {difference} with a chance of {sure}")
+        raise ValueError(f"no number of cases shows a difference of {difference} with a chance of {sure}")
     return _search_cases_needed(design, difference, sure, level)
 
 
@@ -234,7 +234,7 @@ def _fisher_power(cases: int, rate: float, other: float, level: float) -> float:
 
 @lru_cache(maxsize=64)
 def _log_ways(cases: int) -> Floats:
-    """The logarithm of the number of ways to choose 0, 1, … of so many."""
+    """The logarithms of the binomial coefficients: the ways to choose 0, 1, … items."""
     counts = np.arange(cases + 1)
     ways: Floats = gammaln(cases + 1) - gammaln(counts + 1) - gammaln(cases - counts + 1)
     return ways

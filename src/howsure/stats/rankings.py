@@ -1,5 +1,5 @@
-"""Strengths from pairs: Bradley and Terry's model with ties (Davidson 1970) and controls for what should not count,
-such as who was shown first. One side wins with odds exp(its strength less the other's); strengths sum to zero.
+"""Strengths from pairs: Bradley and Terry's model with ties (Davidson 1970) and controls for irrelevant effects, such
+as which answer was shown first. One side wins with odds exp(its strength less the other's); strengths sum to zero.
 Intervals come from leaving out one cluster at a time, because comparisons of one case belong together. Ranks have
 intervals too."""
 
@@ -17,14 +17,14 @@ Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 FEWEST = 5
-"""With fewer clusters nothing is said about the spread."""
+"""With fewer clusters no spread is estimated."""
 STEPS = 100
 CLOSE = 1e-10
 
 
 class Comparisons(Struct, frozen=True, kw_only=True):
-    """Who met whom: places of the two sides, 1 where the first won, 0 where the second did, 0.5 for a tie; the cluster
-    of each comparison; and controls, one column each, whose sign turns when the sides are swapped."""
+    """Comparisons: indices of the two sides; 1 if the first won, 0 if the second did, 0.5 for a tie; the cluster of
+    each comparison; and controls, one column each, whose sign changes when the sides are swapped."""
 
     first: Whole
     second: Whole
@@ -47,7 +47,7 @@ class StrengthModel(Struct, frozen=True, kw_only=True):
 
 
 def bradley_terry(sides: int, seen: Comparisons) -> StrengthModel | None:
-    """The most likely strengths. None: some sides never met, not even through others."""
+    """The most likely strengths. None: some sides are not connected by comparisons, not even through others."""
     met = np.zeros((sides, sides))
     np.add.at(met, (seen.first, seen.second), seen.outcome)
     np.add.at(met, (seen.second, seen.first), 1 - seen.outcome)
@@ -92,7 +92,7 @@ def _with_half_wins(sides: int, seen: Comparisons) -> Comparisons:
 
 
 def _shares(design: Floats, found: Floats, ties: bool) -> tuple[Floats, Floats, Floats]:
-    """The chance that the first wins, that the second does, and of a tie."""
+    """The probabilities that the first wins, that the second wins, and of a tie."""
     gap = np.clip(design @ found[: design.shape[1]], -60, 60) / 2
     one, other = np.exp(gap), np.exp(-gap)
     tie = np.full(len(gap), np.exp(found[-1]) if ties else 0.0)
@@ -130,7 +130,7 @@ def _score(design: Floats, slopes: tuple[Floats, ...], ties: bool) -> Floats:
 
 
 def _climb(design: Floats, outcome: Floats, weight: Floats, ties: bool) -> Floats:
-    """Newton's method, with shorter steps where a whole one would go down."""
+    """Newton's method, with shorter steps if a full one would lower the likelihood."""
     found = np.zeros(design.shape[1] + ties)
     now = _likelihood(design, outcome, weight, found, ties)
     for _ in range(STEPS):
@@ -145,7 +145,7 @@ def _climb(design: Floats, outcome: Floats, weight: Floats, ties: bool) -> Float
 
 
 def _spread(design: Floats, outcome: Floats, weight: Floats, found: Floats, cluster: Whole) -> Floats:
-    """The jackknife's covariance: how far the estimate moves, in one step, when a cluster is left out."""
+    """The jackknife covariance: how far one step moves the estimate when a cluster is left out."""
     ties = len(found) > design.shape[1]
     slopes = _slopes(design, outcome, weight, found, ties)
     whole = _information(design, slopes, ties)
@@ -173,8 +173,8 @@ def value_interval(model: StrengthModel, place: int, confidence: float = 0.95) -
 
 
 def rank_intervals(model: StrengthModel, confidence: float = 0.95) -> list[tuple[int, int]]:
-    """Best and worst rank of each side: it stands behind those that are surely better and before those that are surely
-    worse. Each interval by itself holds the true rank with this confidence (Bonferroni over the other sides)."""
+    """Best and worst rank of each side: behind those that are surely better and before those that are surely worse.
+    Each interval by itself holds the true rank with this confidence (Bonferroni over the other sides)."""
     sides = len(model.strengths)
     if model.covariance is None or sides < 2:
         return [(1, sides)] * sides

@@ -17,6 +17,7 @@ from scipy.special import betaincinv
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from howsure.stats.draws import inclusion_probabilities
 from howsure.stats.intervals import Interval, clip_interval
 
 Floats = NDArray[np.float64]
@@ -25,11 +26,10 @@ Whole = NDArray[np.int64]
 FEWEST_LABELS = 20
 """With fewer labels there is no correction."""
 MORE_LABELS = 20
-"""`RateCorrection.with_more` says how wide the interval would be with so many labels more."""
+"""How many more labels `RateCorrection.with_more` assumes."""
 FOLDS = 5
 PSEUDO = 0.5
-"""How many made-up labels each of the four outcomes gets: thirty labels without an error do not prove a perfect
-judge."""
+"""Pseudo-labels added to each of the four outcomes: thirty labels without an error do not prove a perfect judge."""
 UNIT: Interval = (0.0, 1.0)
 NOTHING = 1e-12
 
@@ -95,21 +95,6 @@ class JudgedAnswers(Struct, frozen=True, kw_only=True):
         return found
 
 
-def inclusion_probabilities(drawn: Floats, answers: int) -> Floats:
-    """The probability with which each label came among the labels: in proportion to `drawn`, at most 1, and such that
-    the labels together stand for all answers (the inverse probabilities sum to `answers`)."""
-    found = np.ones(len(drawn))
-    some = np.ones(len(drawn), np.bool_)
-    while some.any() and answers > len(drawn):
-        factor = (1 / drawn[some]).sum() / (answers - np.count_nonzero(~some))
-        sure = some & (factor * drawn >= 1)
-        if not sure.any():
-            found[some] = factor * drawn[some]
-            break
-        some &= ~sure
-    return found
-
-
 class _CorrectedSide(Struct, frozen=True, kw_only=True):
     """One side, corrected. `judged` and `labelled` are what each case adds to the error of the estimate: through the
     judge's verdicts, and through the labels. `labels` is what the labels are worth; `unseen` is the variance that the
@@ -127,7 +112,7 @@ class _CorrectedSide(Struct, frozen=True, kw_only=True):
 
 def _correct_side(answers: JudgedAnswers, cases: int, folds: int) -> _CorrectedSide:
     known, count = answers.labelled, len(answers.judge)
-    weights = 1 / inclusion_probabilities(answers.drawn[known], count)
+    weights = 1 / np.array(inclusion_probabilities(answers.drawn[known].tolist(), count))
     weights /= weights.sum()
     people, judge, own = answers.people[known], answers.judge[known], answers.cases[known]
     slopes = _slopes(people, judge, weights, own, folds)
@@ -156,8 +141,8 @@ def _sum_by_case(values: Floats, cases: Whole, count: int) -> Floats:
 
 
 def _slopes(people: Floats, judge: Floats, weights: Floats, cases: Whole, folds: int) -> Floats:
-    """How much the judge counts for each label: by the other labels (cross-fitted), so that no label decides about
-    itself. With one fold, by all labels."""
+    """The weight of the judge for each label, fitted on the other labels (cross-fitting). With one fold, on all
+    labels."""
     names, numbers = np.unique(cases, return_inverse=True)
     fold = np.random.default_rng(0).permutation(len(names))[numbers] % max(1, min(folds, len(names)))
     slopes = np.zeros(len(people))

@@ -1,8 +1,9 @@
-"""Several raters, no known truth: who is reliable, what is the answer, and how sure is that (Dawid and Skene 1979).
-Each answer has one true class; each rater says each class with its own chances, given the truth, and raters err
-independently. For ordered classes a rater has two parameters only: how far it leans, and how widely it scatters.
+"""Several raters without a known truth: how reliable each is, and which answer is right, and how surely (Dawid and
+Skene 1979). Each answer has one true class; each rater says each class with its own chances, given the truth, and
+raters err independently. For ordered classes a rater has two parameters only: how far it leans, and how widely it
+scatters.
 
-Fitted by expectation and maximisation; a few imagined ratings (`prior`) keep small samples from certainty."""
+Fitted by expectation and maximisation; a few pseudo-ratings (`prior`) keep small samples from certainty."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ Whole = NDArray[np.int64]
 
 MISSING = -1
 PRIOR = 0.5
-"""Imagined ratings of each class for each true class; a right one counts twice. Of ordered classes only the next ones
-are imagined: a 5 for a 1 would weigh as much as sixteen errors by one step."""
+"""Pseudo-ratings of each class for each true class; a right one counts twice. For ordered classes only neighbours get
+them: a 5 for a 1 would weigh as much as sixteen errors by one step."""
 STEPS = 2000
 MOST_PATTERNS = 100_000
 CLOSE = 1e-9
@@ -62,19 +63,19 @@ def _imagined(classes: int, prior: float, *, ordered: bool) -> Floats:
 
 
 def _normalized(weights: Floats) -> Floats:
-    """With a sum of 1 over the last axis."""
+    """Scaled to a sum of 1 over the last axis."""
     chances: Floats = weights / weights.sum(axis=-1, keepdims=True)
     return chances
 
 
 def _expect(said: Floats, shares: Floats, confusion: Floats) -> Floats:
-    """The chance of each class for each item, given what was said of it."""
+    """The probability of each class for each item, given its ratings."""
     logs = np.log(np.maximum(shares, 1e-300)) + np.einsum("irl,rkl->ik", said, np.log(np.maximum(confusion, 1e-300)))
     return _normalized(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
 def _statistics(classes: int) -> Floats:
-    """What is said less what is true, and its square: by statistic (square, difference), true, said."""
+    """The rating minus the true class, and its square: by statistic (square, difference), true, said."""
     apart = np.arange(classes)[None, :] - np.arange(classes)[:, None]
     return np.array([apart**2, apart], dtype=np.float64)
 

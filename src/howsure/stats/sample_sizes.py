@@ -1,5 +1,5 @@
-"""What an estimate settles, and how many cases would settle what is open, with a chance of 80 % if the truth is as
-seen: `is_equal` (two one-sided tests within a margin) and `pairs_to_settle` for a comparison, `cases_for_rate` and
+"""What an estimate settles, and how many cases would settle an open question with a probability of 80 % if the truth is
+as seen: `is_equal` (two one-sided tests within a margin) and `pairs_to_settle` for a comparison, `cases_for_rate` and
 `cases_for_value` for a gate. Counted over every outcome where verdicts are single, else by Student's t."""
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _settling_pairs(least: int, discordant: float, difference: float, margin: fl
 
 
 def settled_share(pairs: int, discordant: float, difference: float, margin: float, confidence: float = 0.95) -> float:
-    """How often so many pairs of verdicts show a difference (McNemar's test and Tango's interval both do) or equality
-    (Tango's interval lies within the margin)."""
+    """How often this number of pairs shows a difference (by McNemar's test and Tango's interval) or equality (Tango's
+    interval lies within the margin)."""
     middle, reach = pairs * discordant, 8 * sqrt(pairs * discordant) + 10
     flips = np.arange(max(0, floor(middle - reach)), min(pairs, ceil(middle + reach)) + 1)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
@@ -110,7 +110,7 @@ def cases_for_rate(passed: int, judged: int, limit: float) -> int | None:
 
 
 def excluded_share(rate: float, cases: int, limit: float) -> float:
-    """How often the interval of so many cases lies above the limit."""
+    """How often the interval of this number of cases lies above the limit."""
     if cases < EXACT_BELOW:
         enough = int(binom.isf(0.025, cases, limit)) + 1
     else:

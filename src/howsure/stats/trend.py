@@ -1,10 +1,8 @@
 """A pass rate over many runs: where it changed, and what it was before and after. The series is cut in two where that
-explains it best, if chance rarely makes so good a cut; then each part is cut again.
-
-Chance is more than the draw of the cases. Runs of one agent wobble (a model behaves otherwise on another day), and
-cases flip together. So the noise of a run is taken from the runs themselves: the usual step from one run to the next,
-without the largest quarter of the steps, which may be real changes. It is never taken to be less than the flips of
-single cases make."""
+explains it best, if chance rarely makes such a good cut; then each part is cut again. Chance is more than the draw of
+the cases: runs of one agent vary (a model behaves differently on another day), and cases flip together. So the noise of
+a run is estimated from the runs themselves, by the usual step from one run to the next, without the largest quarter of
+the steps, which may be real changes. It is never less than the flips of single cases make."""
 
 from __future__ import annotations
 
@@ -87,7 +85,8 @@ def paired_rates_of_runs(values: Floats, clusters: Sequence[Hashable] | None = N
 
 def trend(runs: RunRates, *, level: float = LEVEL, draws: int = DRAWS, seed: int = 0,
           confidence: float = 0.95) -> tuple[TrendChange, ...]:  # fmt: skip
-    """Every change that chance makes in fewer than `level` of series without one. Deterministic for the same rates."""
+    """The changes that are found by chance in fewer than `level` of series without one. Deterministic for the same
+    rates."""
     places = np.flatnonzero(runs.cases > 0)
     rates, cases = runs.rates[places], runs.cases[places]
     if len(places) < 3:

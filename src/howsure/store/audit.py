@@ -1,6 +1,6 @@
 """The audit log: who did what to what, by ids alone. Its entries are a chain: each has a number, the hash of the entry
-before it and its own, so that an entry that was changed, taken out or put in shows. What retention takes out leaves a
-checkpoint. A cut end shows against a head that was exported before."""
+before it and its own, so that a changed, missing or added entry is detected. Retention leaves a checkpoint in place of
+what it removes. Missing entries at the end are detected by a head that was exported earlier."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from howsure.store.schema import as_text, audit
 
 AUDIT_LOCK = 1
 COMMAND_LINE = "command-line"
-"""The actor of what a command does; its address is the number of the system's user."""
+"""The actor of actions by a command; its address is the number of the system's user."""
 CHECKPOINT = "audit-checkpoint"
 """The action of the entry that retention leaves; its subject is the number and the hash of the last entry it took."""
 CHUNK = 1000
 LONGEST_SUBJECT = 300
 CHAINED = ("sequence", "previous", "id", "organization_id", "at", "actor", "action", "subject", "status", "request_id",
            "address", "repeats")  # fmt: skip
-"""What a hash is made of: these, in this order, as a JSON array without spaces."""
+"""The fields that a hash is made of, in this order, as a JSON array without spaces."""
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """One action: who did what to what, and how it ended. `actor` is the id of a key, `repeats` how many refusals alike
-    it stands for."""
+    """One action: who did what to what, and how it ended. `actor` is the id of a key, `repeats` the number of equal
+    refusals that it stands for."""
 
     id: str
     at: datetime
@@ -57,7 +57,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
 
 class AuditHead(Struct, frozen=True):
-    """The newest entry of a log, to be kept elsewhere; number 0: there was none."""
+    """The newest entry of a log, to be kept elsewhere; number 0: the log was empty."""
 
     sequence: int
     hash: str
@@ -75,7 +75,7 @@ class AuditReport(Struct, frozen=True, kw_only=True):
 
 
 class AuditLog(StorePart):
-    """Written with every write, refusal and export of the service, and every write of the command line."""
+    """Has every write, refusal and export of the service, and every write of the command line."""
 
     async def add(self, entry: AuditEntry) -> None:
         await self._database.write(append_entry, entry)
@@ -117,11 +117,11 @@ class AuditLog(StorePart):
         return await self._database.read(read_head)
 
     async def verify(self, head: AuditHead | None = None) -> AuditReport:
-        """Every entry is read. `head` is one that was exported before."""
+        """Read and check every entry. `head` is one that was exported earlier."""
         return await self._database.read(verify_chain, head)
 
     async def trim(self, before: datetime, now: datetime, *, dry_run: bool = False) -> int:
-        """Take out what is older than a time, and leave a checkpoint. How many entries that are."""
+        """Remove entries older than a time, leave a checkpoint, and return the number of removed entries."""
         if dry_run:
             older = select(func.count()).where(audit.c.at < before)
             return await self._database.read(lambda connection: connection.scalar(older) or 0)
@@ -134,7 +134,7 @@ def read_head(connection: Connection) -> AuditHead:
 
 
 def chain_hash(values: Iterable[Any]) -> str:
-    """Of the values of CHAINED, times as they are stored."""
+    """The hash of the values of CHAINED, with times as they are stored."""
     return sha256(msgspec.json.encode(list(values))).hexdigest()
 
 
@@ -152,7 +152,7 @@ def append_entry(connection: Connection, entry: AuditEntry) -> None:
 
 def _trim(connection: Connection, before: datetime, now: datetime) -> int:
     take_lock(connection, AUDIT_LOCK)
-    # Up to the last entry that all before it are older than, too: numbers are in order, clocks may not be.
+    # Up to the last entry before which all are older, too: numbers are in order, clocks may not be.
     kept = connection.scalar(select(func.min(audit.c.sequence)).where(audit.c.at >= before))
     older = select(audit.c.sequence, audit.c.hash).order_by(audit.c.sequence.desc()).limit(1)
     last = connection.execute(older if kept is None else older.where(audit.c.sequence < kept)).first()
@@ -209,7 +209,7 @@ def _beginning(first: tuple[int, str], checkpoints: list[str]) -> list[str]:
     sequence, previous = first
     if (sequence, previous) == (1, "") or f"{sequence - 1}:{previous}" in checkpoints:
         return []
-    return [f"the log begins with entry {sequence}, and no checkpoint says that those before it were taken out"]
+    return [f"the log begins with entry {sequence}, and there is no checkpoint for the entries before it"]
 
 
 def _without_head(head: AuditHead, first: int, last: AuditHead, checkpoints: list[str]) -> str:
@@ -218,5 +218,5 @@ def _without_head(head: AuditHead, first: int, last: AuditHead, checkpoints: lis
     if f"{head.sequence}:{head.hash}" in checkpoints:
         return ""
     if head.sequence < first:
-        return f"the exported head is entry {head.sequence}, which retention took out: export a newer one"
+        return f"the exported head is entry {head.sequence}, which retention removed: export a newer one"
     return f"entry {head.sequence}, the exported head, is missing"

@@ -45,8 +45,8 @@ MAX_CACHED_TAGS = 500
 
 
 class RunPreview(Struct, frozen=True, kw_only=True):
-    """What a run can be chosen by. `tests` are the paths and names of its datasets; `agent_name` is "" where the run
-    was told none."""
+    """What lists show of a run. `tests` are the paths and names of its datasets; `agent_name` is "" if the run names
+    none."""
 
     id: str
     name: str

@@ -1,7 +1,7 @@
 """How bodies are encoded and decoded, and the checksums of what is stored. A body written by a newer Howsure is
 refused, never half-read. Checksums (of a result with its scores, a case, a version of a document, a run as it was
-created and as it ended) show damage, and changes by whoever does not make them anew; where the store is opened with a
-key, they can be made with this key alone."""
+created and as it ended) show damage, and changes by anybody who does not also recompute them; if the store is opened
+with a key, they can be made with this key alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RESULT_COLUMNS = ("id", "run_id", "case_id", "candidate", "repeat", "position", 
 SCORE_COLUMNS = ("ordinal", "candidate", "name", "part_id", "scope", "outcome", "value", "scale_low", "scale_high",
                  "direction", "pass_mark")  # fmt: skip
 CASE_COLUMNS = ("run_id", "case_id", "format", "body", "face")
-"""Not its position: that is the first of its results, and can be compared."""
+"""Not its position: that of its first result can be compared with it."""
 RUN_COLUMNS = ("id", "name", "agent_id", "created_at", "total", "format", "body", "organization_id")
 END_COLUMNS = ("id", "state", "started_at", "completed_at", "total", "error", "spent", "passed", "failed", "errored",
                "skipped", "damaged", "groups")  # fmt: skip
@@ -166,7 +166,7 @@ def key_of(holder: Connection | Engine) -> bytes:
 
 
 def checksum(values: Any, key: bytes) -> bytes:
-    """Of values as the database gives them back: times as text, numbers with a fraction as floats."""
+    """The checksum of values as the database returns them: times as text, fractional numbers as floats."""
     return blake2b(msgspec.msgpack.encode(values), digest_size=CHECKSUM_BYTES, key=key).digest()
 
 

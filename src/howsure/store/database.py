@@ -72,7 +72,7 @@ def inserted_into(table: Table) -> Callable[..., bool]:
 
 
 def chunks(values: Sequence[T], size: int = CHUNK) -> Iterator[Sequence[T]]:
-    """All of them, as many at a time as one statement is given."""
+    """All of them, in chunks that fit into one statement."""
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
@@ -128,7 +128,7 @@ class Database(Protocol):
 
 
 class StorePart:
-    """One subject of a `Store`: what is asked of its tables."""
+    """One subject of a `Store`: the queries on its tables."""
 
     def __init__(self, database: Database, clock: Callable[[], datetime]) -> None:
         self._database = database

@@ -111,9 +111,9 @@ class DocumentStore(StorePart):
         return await self.get(kind, key, number, within=within, deleted=True)
 
     async def _owner(self, kind: DocumentKind, key: str, within: AccessScope) -> AccessScope:
-        """The scope of the one organisation that has this document. Organisations may use the same id: whoever sees
-        several of them has to say which one is meant, or one could pass its own document for another's. What belongs
-        to no organisation is such a caller's own, and comes first."""
+        """The scope of the one organisation that has this document. Organisations may use the same id: a caller who
+        sees several of them must say which one is meant, or one organisation could pass off its document as another's.
+        A document without an organisation is such a caller's own, and comes first."""
         if within.organization_id is not None:
             return within
         found = await self._database.read(fetch_rows, _one(kind, key, within))
@@ -302,7 +302,7 @@ def _create(connection: Connection, owned: DocumentKey, draft: DocumentDraft, no
     try:
         connection.execute(insert(documents).values(**values, **about, **times, version=1))
     except IntegrityError as error:
-        raise Conflict(f"there is a {_name(*owned[1:])} already") from error
+        raise Conflict(f"the {_name(*owned[1:])} is there already") from error
     _write_version(connection, owned, 1, draft, now, about)
 
 

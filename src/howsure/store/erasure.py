@@ -1,5 +1,5 @@
 """Erases conversations from results: all of a run, or those that name one user. Verdicts, the numbers of scores and all
-counts stay; what was asked, said, quoted and explained is replaced by a note, and checksums are made anew."""
+counts stay; what was asked, said, quoted and explained is replaced by a note, and checksums are recomputed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ErasureReport(Struct, frozen=True, kw_only=True):
     documents: tuple[str, ...]
 
     def audit_subject(self, user_id: str) -> str:
-        """For the audit log, which must not hold what is to be forgotten: a hash of the id."""
+        """The subject for the audit log, which must not hold the id itself: a hash of it."""
         return f"user sha256:{sha256(user_id.encode()).hexdigest()[:16]} results={self.results}"
 
 
@@ -82,7 +82,7 @@ def _cases_of_user(connection: Connection, run_id: str, user_id: str) -> set[str
 
 
 def names_user(body: bytes, user_id: str) -> bool:
-    """Whether some field of a user's id has this value, or a label has."""
+    """Whether a field for a user's id, or a label, has this value."""
     if msgspec.json.encode(user_id)[1:-1] not in body:
         return False
     try:
@@ -109,7 +109,7 @@ def _users_in(value: Any) -> Iterator[str]:
 
 
 def has_conversations(connection: Connection, run_id: str) -> bool:
-    """Whether those of a run were not erased yet."""
+    """Whether the conversations of a run are still there."""
     first = select(cases.c.body).where(cases.c.run_id == run_id).order_by(cases.c.position).limit(1)
     return NOTE.encode() not in (connection.scalar(first) or NOTE.encode())
 

@@ -1,6 +1,6 @@
 """Finds what is wrong in the rows of a database: damaged, changed, missing and surplus ones, by run and position. Every
-row is read once, a chunk at a time. What changes something is told to: `seal_rows` makes checksums that are lacking,
-`mark_damaged` makes damaged results count as such."""
+row is read once, a chunk at a time. Only two functions change rows: `seal_rows` adds missing checksums, `mark_damaged`
+makes damaged results count as such."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class RowCheck:
             yield RowProblem(kind="missing", table="cases", run_id=run_id, position=position, id=named)
 
     def _check_strays(self) -> Iterator[RowProblem]:
-        """Rows whose run is not there."""
+        """Rows without their run."""
         for table in (results, cases, scores):
             gone = select(table.c.run_id, table.c.position).where(table.c.run_id.not_in(select(runs.c.id)))
             for run_id, position in self._connection.execute(gone.distinct()):
@@ -183,7 +183,7 @@ def _unreadable(decode: Callable[[int, bytes], object], row: RowMapping) -> str:
 
 
 def _miscounted(run: RowMapping, verdicts: dict[int, str]) -> Iterator[RowProblem]:
-    """Where the run's own counts are not those of its results: what is missing, or too much."""
+    """The problems of a run whose counts differ from those of its results: what is missing, or too much."""
     run_id, counted, total = str(run["id"]), sum(run[verdict] for verdict in VERDICTS), run["total"]
     gaps = [place for place in range(max(total, counted)) if place not in verdicts]
     lost = counted - len(verdicts)
@@ -205,8 +205,8 @@ def _miscounted(run: RowMapping, verdicts: dict[int, str]) -> Iterator[RowProble
 
 
 def mark_damaged(connection: Connection, run_id: str, problems: list[RowProblem]) -> int:
-    """Let the damaged results of a run, and those of its damaged cases, count as such. `problems` is all that is wrong
-    in the run: its counts and seal are made anew only where nothing else is, which they would hide."""
+    """Make the damaged results of a run, and those of its damaged cases, count as such. `problems` are all problems of
+    the run: its counts and seal are recomputed only if there is no other problem, which that would hide."""
     marked = 0
     for problem in problems:
         if problem.kind == "damaged":
@@ -224,7 +224,7 @@ def mark_damaged(connection: Connection, run_id: str, problems: list[RowProblem]
 
 
 def seal_rows(connection: Connection, run_id: str) -> int:
-    """Make the checksums that the rows of a run lack, of what is in them now. How many those are."""
+    """Make the missing checksums of a run's rows from their current content, and return their number."""
     attempts = (
         (row, result_checksum(connection, row, grades))
         for _, own, grades in _results_with_scores(connection, run_id)

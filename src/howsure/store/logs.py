@@ -78,6 +78,6 @@ def _at(place: tuple[str, str]) -> tuple[Any, Any]:
 
 
 def write_and_undo(connection: Connection, now: datetime) -> None:
-    """A write that leaves nothing behind. No request has an empty organisation and key."""
+    """Write and undo: no request has an empty organisation and key."""
     connection.execute(insert(answered).values(organization_id="", key="", sha256="", created_at=now))
     connection.execute(delete(answered).where(*_at(("", ""))))

@@ -132,7 +132,7 @@ async def upgrade(location: str | Path, *, wait: float = WAIT_SECONDS) -> Upgrad
 
 
 async def seal(location: str | Path, *, wait: float = WAIT_SECONDS, integrity_key: str = "") -> int:
-    """Make the checksums that rows of older versions lack, run by run. How many those are."""
+    """Make the missing checksums of rows of older versions, run by run, and return their number."""
     opened = await open_database(location, read_only=False, wait=wait, integrity_key=integrity_key)
     async with closing_database(opened) as database:
         ids = await database.read(lambda connection: list(connection.scalars(select(runs.c.id).order_by(runs.c.id))))
@@ -141,7 +141,7 @@ async def seal(location: str | Path, *, wait: float = WAIT_SECONDS, integrity_ke
 
 
 async def mark(location: str | Path, problems: Sequence[RowProblem], *, integrity_key: str = "") -> dict[str, int]:
-    """Let damaged results count as such. How many were marked, by run."""
+    """Make damaged results count as such, and return their number by run."""
     by_run: dict[str, list[RowProblem]] = {}
     for problem in problems:
         by_run.setdefault(problem.run_id, []).append(problem)

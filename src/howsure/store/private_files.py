@@ -16,8 +16,8 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
 def make_private_folder(folder: Path) -> None:
-    """The folder with mode 0700; and the `.howsure` that it is in, whoever made that. A folder of another name that is
-    there already stays as it is: it may be shared on purpose."""
+    """Make the folder with mode 0700; a `.howsure` around it gets that mode, too. An existing folder of another name
+    stays as it is: it may be shared on purpose."""
     if not folder.is_dir():
         folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     for each in (folder, *folder.parents):
@@ -33,7 +33,7 @@ def make_private_file(path: Path) -> None:
 
 
 def tighten_mode(path: Path, mode: int = FILE_MODE) -> None:
-    """Take from others what they may not do. Of a file of somebody else, or where modes cannot be set, nothing."""
+    """Remove the permissions of others. Files of another user, or on file systems without modes, stay as they are."""
     with suppress(OSError):
         if S_IMODE(path.stat().st_mode) & ~mode & 0o077:
             path.chmod(mode)

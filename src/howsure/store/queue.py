@@ -27,7 +27,7 @@ CLAIM_LOCK = 1
 MAX_TRIES = 5
 """How often a run is tried whose worker dies before anything more of it is finished."""
 WORKERS_DIED = (
-    "whoever worked on this run went down, {} times in a row, before anything more of it was finished; "
+    "the process of this run died {} times in a row before it finished another case; "
     "the worker's log may say why, and resuming the run tries again"
 )
 TASKS = [task.value for task in JobTask]
@@ -57,8 +57,8 @@ class RunQueue(StorePart):
     async def claim(
         self, owner: str, *, per_agent: int, overall: int, per_organization: OrganizationLimit = lambda _: inf
     ) -> Job | None:
-        """Take the run that has waited longest and whose agent and organisation are not busy enough already; None when
-        there is none. Runs without an agent or an organisation are limited by the other numbers alone."""
+        """Take the run that has waited longest and whose agent and organisation are below their limits; None if there
+        is none. Runs without an agent or an organisation are limited by the other numbers alone."""
         return await self._database.write(_claim, owner, (per_agent, overall, per_organization), self._clock())
 
     async def reclaim(self, process: str, working: Collection[str] = (), most: int = MAX_TRIES) -> list[str]:

@@ -252,7 +252,7 @@ class ResultQuery:
         return self._read(position, limit, backwards=True)
 
     def in_file_order(self, position: int) -> ResultQuery:
-        """The same matches in the order of the file, in which every position has a place."""
+        """The query for the same matches in the order of the file, where every position has a place."""
         return ResultQuery(self.connection, self.run_id, replace(self._filter, order=ResultOrder.FILE))
 
     def _read(self, position: int | None, limit: int | None, *, backwards: bool) -> list[int]:

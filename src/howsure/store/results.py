@@ -132,7 +132,7 @@ def stored_verdict(text: str) -> Verdict:
 
 
 def _result(row: Any, known: dict[str, Case]) -> Result:
-    """One that cannot be read is damaged, and the others go on."""
+    """A result that cannot be read becomes a damaged one; the others are not affected."""
     case = known.get(row.case_id)
     try:
         if case is None:
@@ -241,7 +241,7 @@ def read_costs(connection: Connection, run_id: str, among: Sequence[int] | None 
 
 
 def sum_costs(connection: Connection, run_id: str) -> AnswerTotals:
-    """Added up a part at a time: no more than some hundred bodies are held."""
+    """Summed in parts: at most some hundred bodies are held at a time."""
     places = sorted(connection.scalars(select(results.c.position).where(results.c.run_id == run_id)))
     total = AnswerTotals()
     for some in chunks(places):

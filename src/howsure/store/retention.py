@@ -1,5 +1,5 @@
-"""Takes out what is older than it may be kept: runs, conversations, labels, sessions, documents, entries of the audit
-log. What was deleted loses its content when it can no longer be brought back."""
+"""Removes what is older than it may be kept: runs, conversations, labels, sessions, documents, entries of the audit
+log. Deleted documents lose their content when they can no longer be brought back."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ LIVE = ("pending", "running")
 
 
 class Retention(StorePart):
-    """Of everything in a store."""
+    """Retention for everything in a store."""
 
     async def purge(self, ages: Mapping[str, int], undelete_days: int, *, dry_run: bool = False) -> dict[str, int]:
-        """How many of each kind were taken out, or would be. `ages` says how many days each kind is kept; one that is
-        not named is kept for ever. A deleted document can be brought back for `undelete_days`."""
+        """Remove what is too old, and return how many of each kind were, or would be, removed. `ages` says how many
+        days each kind is kept; one that is not named is kept for ever. A deleted document can be brought back for
+        `undelete_days`."""
         now = self._clock()
         before = {kind: now - timedelta(days=days) for kind, days in ages.items()}
         done = {"deleted_documents": await self._purge_documents(now - timedelta(days=undelete_days), None, dry_run)}

@@ -268,13 +268,13 @@ class ClusteredRate(Struct, frozen=True):
 
 
 def clustered_rates(clusters: Clusters) -> list[ClusteredRate]:
-    """Takes milliseconds for each rate, so never inside of a transaction."""
+    """Takes milliseconds for each rate, so it must not run inside a transaction."""
     # Imported by name: only runs with clusters wait for numpy and scipy.
     estimate_rate = import_module("howsure.stats.estimates").estimate_rate if clusters else None
     rates: list[ClusteredRate] = []
     for key, (passed, names) in clusters.items():
         if estimate_rate and len(set(names)) < len(names):
-            # One cluster shows nothing of how others would end.
+            # One cluster says nothing about others.
             rates.append(ClusteredRate(estimate_rate(passed, clusters=names).interval or (0.0, 1.0), *key))
     return rates
 

@@ -83,7 +83,7 @@ def change_run(connection: Connection, run_id: str, changes: dict[str, Any], own
 
 
 def edit_run(connection: Connection, run_id: str, name: str | None, tags: Sequence[str] | None) -> None:
-    """What people call a run may change at any time; None leaves it. Neither is part of how it ended."""
+    """Change the name or the tags of a run, which may happen at any time; None leaves them. They are not sealed."""
     changes: dict[str, Any] = {}
     if tags is not None:
         changes["tags"] = msgspec.json.encode(tags)
@@ -101,7 +101,7 @@ def seal_run(connection: Connection, run_id: str) -> None:
 
 
 def read_spending(connection: Connection, organization_id: str, since: datetime, apart_from: str) -> tuple[float, int]:
-    """Dollars and tokens that the runs of an organisation have spent, of those made since then; but for one run."""
+    """Dollars and tokens spent by an organisation's runs that were made since then, except one."""
     known = (runs.c.organization_id == organization_id, runs.c.created_at >= since, runs.c.spent.is_not(None))
     found = connection.execute(select(runs.c.spent).where(*known, runs.c.id != apart_from))
     spent = [msgspec.json.decode(row.spent, type=ModelSpending) for row in found]
@@ -109,7 +109,7 @@ def read_spending(connection: Connection, organization_id: str, since: datetime,
 
 
 def change_pins(connection: Connection, run_id: str, change: Callable[[Pins], Pins]) -> None:
-    """Write down what came to be known of a run after it was planned."""
+    """Update the pins of a run with what became known after it was planned."""
     found = connection.execute(select(runs).where(runs.c.id == run_id)).first()
     if found is None:
         raise NotFound(f"there is no run {run_id}")
@@ -162,7 +162,7 @@ class RunQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def page_size(self) -> int:
-        """How many to read at a time: of those that are looked at closer, most may not be wanted."""
+        """How many to read at a time: if each must be read to know if it matches, most may not."""
         return self.limit if self.matches is None else max(self.limit, 200)
 
 
@@ -215,7 +215,7 @@ def _page(query: RunQuery, before: str | None) -> Select[Any]:
 
 
 _OF_AGENTS = ~runs.c.name.startswith(ANCHORS_OF)
-"""Runs that tell of an agent, not of a judge."""
+"""The runs about an agent; runs that judge anchors again are not."""
 
 
 def find_run(connection: Connection, text: str, now: datetime) -> Run:
@@ -292,7 +292,8 @@ def _run(row: Any, now: datetime) -> Run:
 
 
 def current_state(state: str, owner: str | None, heartbeat_at: str | None, now: datetime) -> RunState:
-    """The state that columns say, as the driver gives them; `interrupted` where the process of the run was killed."""
+    """The state according to the columns as the driver returns them; `interrupted` if the process of the run was
+    killed."""
     stored = STATES.get(state, RunState.FAILED)
     return RunState.INTERRUPTED if lease_is_stale(stored, owner, _moment(heartbeat_at), now) else stored
 

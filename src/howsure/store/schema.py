@@ -87,7 +87,7 @@ def as_text(moment: datetime) -> str:
 
 
 UNREADABLE_TIME = datetime.min.replace(tzinfo=UTC)
-"""Stands for a time whose text is damaged."""
+"""Replaces a time whose text is damaged."""
 
 
 def read_time(text: str) -> datetime:
@@ -156,7 +156,7 @@ runs = Table(
     Column("damaged", Integer, nullable=False, server_default="0"),
     # The order in which runs were made, whatever the clock said.
     Column("sequence", Integer, nullable=False, server_default="0"),
-    # What people call it by, as JSON; null: nothing. Not among what is checked: it may change at any time.
+    # Its tags, as JSON; null: none. Not part of the checksums, because they may change at any time.
     Column("tags", LargeBinary),
     Index(None, "organization_id", "created_at", "id"),
     Index(None, "created_at", "id"),
@@ -209,9 +209,8 @@ results = Table(
     Index(None, "run_id", "flags", sqlite_where=text("flags IS NOT NULL"), postgresql_where=text("flags IS NOT NULL")),
 )
 
-# A score's place in its result is its key: its id (model.result.score_id) follows from the result's id, its grader and
-# its part. `scope` is null for the grade of a whole case, and the part's scope ('' where it has none) for a part, so
-# that the second index alone answers a summary, in the order in which it is grouped.
+# A score's place in its result is its key. `scope` is null for the grade of a whole case, and the part's scope (''
+# where it has none) for a part, so that the second index alone answers a summary, in the order in which it is grouped.
 scores = Table(
     "scores",
     metadata,
@@ -264,7 +263,7 @@ document_versions = Table(
     *_texts("author", "note", "sha256", "dialect"),
     Column("body", LargeBinary, nullable=False),
     Column("checksum", LargeBinary),
-    # What the document was called then, and whose it was; null in what older versions wrote.
+    # The name and the agent of the document at that version; null in rows of older versions.
     Column("name", CodePointText),
     Column("agent_id", CodePointText),
 )
@@ -370,7 +369,7 @@ labels = Table(
     Index("ix_labels_list", "organization_id", "created_at"),
 )
 
-# Where an organisation wants to be told of what happens. The secret is there as it is: deliveries are signed with it.
+# Addresses that receive an organisation's events. The secret is stored as it is: deliveries are signed with it.
 webhooks = Table(
     "webhooks",
     metadata,
@@ -381,7 +380,7 @@ webhooks = Table(
     Index("ix_webhooks_list", "organization_id", "created_at", "id"),
 )
 
-# What they are to be told, and what came of it. `body` is there from the first try to the last.
+# Deliveries of events, and their outcome. `body` is stored from the first try to the last.
 deliveries = Table(
     "deliveries",
     metadata,

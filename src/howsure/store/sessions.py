@@ -21,8 +21,8 @@ KEPT = timedelta(days=7)
 
 
 class SignInSession(Struct, frozen=True, kw_only=True):
-    """A session, without its token. `owner` is whose it is: the id of a key, or the identity at a sign-in provider
-    (`issuer`). For the latter `scopes` and `within` say what they may do; a key says so itself."""
+    """A session, without its token. `owner` is the id of a key, or an identity at a sign-in provider (`issuer`). For
+    the latter `scopes` and `within` are its rights; a key has its own."""
 
     id: str
     owner: str
@@ -49,7 +49,7 @@ class SessionStore(StorePart):
     """The sessions of a store."""
 
     async def add(self, session: SignInSession, token: str) -> None:
-        """Store a new session. Those that ended long ago are deleted."""
+        """Store a new session, and delete those that ended long ago."""
         await self._database.write(_add, session, hash_secret(token), self._clock() - KEPT)
 
     async def by_token(self, token: str) -> SignInSession | None:

@@ -79,7 +79,7 @@ class Store:
 
     @cached_property
     def browse(self) -> BrowseQueries:
-        """What the pages ask; commands and workers do not."""
+        """The queries of the pages; commands and workers do not use them."""
         return BrowseQueries(self._database, self._clock)
 
     @classmethod
@@ -107,7 +107,7 @@ class Store:
         await self._database.close()
 
     async def check_writable(self) -> None:
-        """Write something and take it back: an InputError says why nothing can be stored."""
+        """Write something and undo it: an InputError says why nothing can be stored."""
         await self._database.write(write_and_undo, self._clock())
 
     @property
@@ -176,14 +176,14 @@ class Store:
         matches: Callable[[Run], bool] | None = None,
     ) -> list[Run]:
         """Newest first; `before` is the `next_cursor` of the last run already seen, `ids` are the only ones to list.
-        `matches` says what no column does."""
+        `matches` filters by what no column holds."""
         query = RunQuery(
             limit=limit, before=before, agent_id=agent_id, states=states, ids=ids, within=within, matches=matches
         )
         return await self._database.read(run_queries.list_runs, query, self._clock())
 
     async def spending(self, organization_id: str, since: datetime, apart_from: str = "") -> tuple[float, int]:
-        """Dollars and tokens that the runs of an organisation have spent, of those made `since` then."""
+        """Dollars and tokens spent by an organisation's runs that were made `since` then."""
         return await self._database.read(run_queries.read_spending, organization_id, since, apart_from)
 
     async def edit_run(self, run_id: str, *, name: str | None = None, tags: Sequence[str] | None = None) -> None:
@@ -191,7 +191,7 @@ class Store:
         await self._database.write(run_queries.edit_run, run_id, name, tags)
 
     async def add_note(self, run_id: str, note: str) -> None:
-        """Add a sentence to what a reader of the run must know."""
+        """Add a sentence to the notes of a run."""
         await self._database.write(run_queries.add_note, run_id, note)
 
     async def change_pins(self, run_id: str, **changes: Any) -> None:

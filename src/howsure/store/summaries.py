@@ -210,7 +210,7 @@ MET = "criteria"
 
 
 def count_unjudged(connection: Connection, run_id: str) -> int:
-    """The criteria of test set items that got no grade, because the answer broke or was never asked for. Results list
+    """The criteria of test set items that got no grade, because the attempt errored or was never made. Results list
     them as errors, so a run counts them as such."""
     judged = select(scores.c.position).where(
         scores.c.run_id == run_id, scores.c.position == results.c.position, scores.c.name == MET
@@ -289,8 +289,8 @@ def count_rules(connection: Connection, run_id: str) -> dict[str, dict[str, int]
 
 
 def store_counts(connection: Connection, run_id: str, clustered: Sequence[ClusteredRate] = ()) -> None:
-    """Count a run that has ended and store the counts: it is read more often than it changes. The rates of clusters
-    were computed before: that takes longer than a transaction may."""
+    """Count a run that has ended and store the counts: it is read more often than it changes. The rates of clusters are
+    computed before, because that would take too long in a transaction."""
     counts = replace(count_run(connection, run_id), clustered=list(clustered))
     with suppress(msgspec.DecodeError):  # of a run that cannot be read, what can be counted is
         pins = decode_pins(*connection.execute(select(runs.c.format, runs.c.body).where(runs.c.id == run_id)).one())
@@ -325,7 +325,7 @@ def read_summary(connection: Connection, run_id: str, now: datetime) -> Summary:
 
 
 def make_summary(run: Run, counts: SummaryCounts) -> Summary:
-    """Pure: the summary that follows from what was counted."""
+    """The summary made of the counts, without reading anything."""
     by_grader = attrgetter("candidate", "name")
     whole = sorted((group for group in counts.groups if group.scope is None), key=by_grader)
     rules = sorted((group for group in counts.groups if _is_rule(group)), key=_component)

@@ -1,6 +1,5 @@
-"""Webhooks and their deliveries. A delivery is written in the transaction that makes its event true, so that a process
-that is killed afterwards leaves it to the next one. Its id follows from webhook, event and time: a transaction that is
-done again makes no second one."""
+"""Webhooks and their deliveries. A delivery is written in the transaction of its event, so that the next process sends
+what a killed one left. Its id follows from webhook, event and time: a repeated transaction makes no second one."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ END_EVENTS = {
     RunState.OUT_OF_BUDGET: (WebhookEvent.RUN_FAILED, WebhookEvent.GATE_FAILED),
     RunState.FAILED: (WebhookEvent.RUN_FAILED,),
 }
-"""What a run's end may be. Whether a gate has failed is found out when that is to be sent."""
+"""The events that the end of a run may cause. Whether a gate has failed is decided when the delivery is sent."""
 
 
 class DueDelivery(Struct, frozen=True):
@@ -61,13 +60,13 @@ class WebhookStore(StorePart):
         return [_webhook(row) for row in await self._database.read(fetch_rows, page)]
 
     async def change(self, webhook: Webhook) -> None:
-        """Write down its address, its events, and whether it is active."""
+        """Store a webhook's address, events, and whether it is active."""
         values = {name: value for name, value in _values(webhook).items() if name in ("url", "events", "active")}
         here = update(webhooks).where(webhooks.c.id == webhook.id)
         await self._database.write(Connection.execute, here.values(values))
 
     async def remove(self, webhook_id: str, within: AccessScope = EVERYWHERE) -> None:
-        """With its deliveries; those that wait are not sent."""
+        """Remove a webhook with its deliveries; those that wait are not sent."""
         webhook = await self.get(webhook_id, within)
         await self._database.write(Connection.execute, delete(webhooks).where(webhooks.c.id == webhook.id))
 
@@ -81,7 +80,7 @@ class WebhookStore(StorePart):
         return [_delivery(row) for row in await self._database.read(fetch_rows, page)]
 
     async def add_test(self, webhook_id: str, lease: timedelta) -> WebhookDelivery:
-        """A delivery of the test button, which whoever asks for it sends at once."""
+        """Add a delivery for the test button, which the caller sends at once."""
         now = self._clock()
         added = await self._database.write(_deliver, webhook_id, WebhookEvent.TEST, ("", ""), now, lease)
         return (await self.deliveries(webhook_id, only=added))[0]
@@ -89,8 +88,8 @@ class WebhookStore(StorePart):
     async def claim(
         self, busy: Collection[str], most: int, lease: timedelta, full: Collection[str] = ()
     ) -> list[DueDelivery]:
-        """The deliveries that are due, one for each webhook that is not `busy`, and of no organisation that is `full`.
-        Others leave them alone as long as the `lease` lasts; then, if their sender was killed, they are due again."""
+        """Lease the deliveries that are due, one for each webhook that is not `busy`, and of no organisation that is
+        `full`. If their sender is killed, they are due again when the `lease` ends."""
         now = self._clock()
         due = _due(now, busy, most).where(webhooks.c.organization_id.not_in(sorted(full)))
         if not await self._database.read(fetch_rows, due.with_only_columns(deliveries.c.id)):
@@ -101,13 +100,13 @@ class WebhookStore(StorePart):
         await self._database.write(Connection.execute, _here(delivery_id).values(body=body))
 
     async def drop(self, delivery_id: str) -> None:
-        """There is nothing to tell."""
+        """Delete a delivery that has nothing to send."""
         await self._database.write(Connection.execute, delete(deliveries).where(deliveries.c.id == delivery_id))
 
     async def end_try(
         self, delivery_id: str, state: DeliveryState, *, status: int | None, error: str, wait: timedelta
     ) -> None:
-        """What came of a try. What `WAITING` waits for is the end of `wait`."""
+        """Store the outcome of a try. A delivery that is `WAITING` is tried again after `wait`."""
         now = self._clock()
         values: dict[str, Any] = {"state": state.value, "status": status, "error": error, "next_at": now + wait}
         if state is not DeliveryState.WAITING:
@@ -118,7 +117,7 @@ class WebhookStore(StorePart):
 def announce(
     connection: Connection, organization_id: str, event: WebhookEvent, subject: str, at: datetime, part: str = ""
 ) -> None:
-    """Write a delivery of an event for every webhook of the organisation that is to be told of it."""
+    """Write a delivery of an event for every webhook of the organisation that subscribes to it."""
     own = (webhooks.c.organization_id == organization_id, webhooks.c.active == 1)
     for row in connection.execute(select(webhooks.c.id, webhooks.c.events).where(*own)):
         if event.value in row.events.split():
@@ -142,7 +141,7 @@ def _deliver(
     at: datetime,
     lease: timedelta = NO_LEASE,
 ) -> str:
-    """With a `lease` the first try is being made by whoever asks for this."""
+    """With a `lease` the caller makes the first try itself."""
     key = str(uuid5(DELIVERIES, "\n".join((webhook_id, event.value, *about, as_text(at)))))
     values = {"id": key, "webhook_id": webhook_id, "event": event.value, "subject": about[0], "part": about[1]}
     begun = {"state": DeliveryState.WAITING.value, "tries": int(lease > NO_LEASE), "error": ""}

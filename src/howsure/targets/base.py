@@ -35,7 +35,7 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 class Closing(Struct, frozen=True, kw_only=True):
-    """What is left. `steps`: who took part, where messages do not tell; `artifacts`: saved files, their versions."""
+    """The end of a conversation. `steps`: who took part, if messages do not say; `artifacts`: versions of files."""
 
     state: dict[str, Any] | None = None
     spans: tuple[Span, ...] | None = None

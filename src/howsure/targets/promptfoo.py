@@ -30,7 +30,7 @@ def echo(prompt: str) -> str:
 async def call_python(
     prompt: str, state: Mapping[str, Any], file: str, name: str, config: Mapping[str, Any], folder: str
 ) -> Any:
-    """What the function of a Python file answers: a text, or an object with `output` or `error`."""
+    """The answer of a Python function: a text, or an object with `output` or `error`."""
     function = load_object(f"{file}:{name}", Path(folder))
     given: tuple[Any, ...] = (prompt, {"id": file, "config": dict(config)}, {"vars": dict(state)})
     answer = (

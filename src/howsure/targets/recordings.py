@@ -38,7 +38,7 @@ class Recordings(Struct, frozen=True):
 
 
 BROKE = {kind.__name__: kind for kind in (TargetFailed, TargetTimedOut, SimulatorFailed)}
-"""What a conversation may have broken as."""
+"""The kinds of failure that a recording may name."""
 
 
 def failure_of(kind: str, message: str) -> CaseFailure:

@@ -1,4 +1,4 @@
-"""The tools and the instructions that an agent had, where the spans of its calls of a model tell them."""
+"""The tools and the instructions of an agent, if the spans of its model calls have them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every turn of a simulated user held against persona, facts and plan; and whose fault it is that a case did not pass:
-the agent's, the simulated user's, the environment's, the evaluation's or the judge's. A pure rule over what is
-stored: it names the first party that the evidence points to, and shows the evidence."""
+"""Checks every turn of a simulated user against persona, facts and plan; and attributes a case that did not pass to the
+agent, the simulated user, the environment, the evaluation or the judge. A pure rule over stored data: it names the
+first party that the evidence points to, and shows the evidence."""
 
 from __future__ import annotations
 

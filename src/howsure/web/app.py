@@ -202,13 +202,13 @@ async def _on_missing(request: Request, _: Exception) -> Response:
 
 
 async def _on_refusal(request: Request, error: Exception) -> Response:
-    """A body that was too large, too slow or not allowed."""
+    """The answer to a body that was too large, too slow or not allowed."""
     assert isinstance(error, HTTPException)
     return _error_page(request, ErrorPage(error.status_code, "That cannot be taken as it was sent.", error.detail))
 
 
 async def _on_gone(_: Request, error: Exception) -> Response:
-    """Nobody waits for this answer; the log has its status."""
+    """The client has disconnected; only the log has this status."""
     return Response(status_code=499)
 
 

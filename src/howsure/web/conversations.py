@@ -16,6 +16,7 @@ from msgspec import Struct
 from howsure.model.expectation import ToolCalls
 from howsure.model.result import Result
 from howsure.model.transcript import Span, Transcript
+from howsure.reports.figures import format_seconds
 from howsure.reports.html.case_data import ENCODER, MAX_TEXT, case_block, final_answer
 from howsure.reports.markdown import Tree, flat_text, read_markdown, tree_html
 from howsure.reports.safe_text import one_line
@@ -32,7 +33,7 @@ CUT_LEVELS = ((20_000, 0), (4_000, 60), (1_000, 30), (300, 10), (120, 4))
 MAX_BYTES = 90_000
 """The size of messages and grades on a page, without markup."""
 RENDERED_BYTES = 40_000
-"""The size of the markup that one writer brings to a page; what comes after is shown as it was written."""
+"""The most markup that one writer renders on a page; further texts are shown as they were written."""
 
 
 class MarkedText(Struct, frozen=True):
@@ -221,7 +222,7 @@ def turn_views(shown: Mapping[str, Any], quotes: QuoteNumbers, *, raw: bool = Fa
         long = len(text) > FOLDED_LENGTH or text.count("\n") >= FOLDED_LINES
         long = long or (role == "system" and len(text) > PREVIEW)
         folded = long and message is not answer and not any(piece.numbers for piece in pieces)
-        preview = one_line(text, PREVIEW) if folded else ""
+        preview = one_line(text if tree is None else flat_text(tree), PREVIEW) if folded else ""
         html = tree_html(tree, [(each.text, each) for each in rendered], _mark) if tree and rendered else Markup()
         fields = {"role": role, "agent": message["agent"], "pieces": pieces, "calls": calls}
         turns.append(TurnView(**fields, preview=preview, html=html))
@@ -266,6 +267,7 @@ def _value(state: Mapping[str, Any], field: str) -> str:
 
 MAX_SPANS = 200
 MAX_DEPTH = 8
+NANOSECONDS = 1e9
 
 
 class SpanBar(Struct, frozen=True, kw_only=True):
@@ -306,12 +308,12 @@ def waterfall(transcript: Transcript | None) -> Waterfall | None:
                 depth=_depth(span, known),
                 start=round(100 * (start - begin) / length, 2),
                 width=round(max(100 * (stop - start) / length, 0.3), 2),
-                took=milliseconds(stop - start),
+                took=format_seconds((stop - start) / NANOSECONDS),
             )
             for start, stop, span in sorted(timed, key=lambda each: (each[0], -each[1]))[:MAX_SPANS]
         ),
-        whole=milliseconds(end - begin),
-        half=milliseconds((end - begin) // 2),
+        whole=format_seconds((end - begin) / NANOSECONDS),
+        half=format_seconds((end - begin) / 2 / NANOSECONDS),
         untimed=len(spans) - len(timed),
         left_out=max(len(timed) - MAX_SPANS, 0),
         invented=transcript.invented_times,
@@ -324,8 +326,3 @@ def _depth(span: Span, known: Mapping[str, Span]) -> int:
         depth, span = depth + 1, parent
         seen.add(span.span_id)
     return depth
-
-
-def milliseconds(nanoseconds: int) -> str:
-    value = nanoseconds / 1e6
-    return f"{value / 1000:,.2f} s" if value >= 1000 else f"{value:,.0f} ms"

@@ -1,5 +1,6 @@
-"""What the routes of all pages use: the route itself, what a request asks for and by whom, cursors and forms; and
-two small caches, of results that are valid until their runs change and of reads that may be two seconds old."""
+"""Shared parts of the routes of all pages: the route itself, the content and the caller of a request, cursors and
+forms; and two small caches, of results that are valid until their runs change and of reads that may be two seconds
+old."""
 
 from __future__ import annotations
 
@@ -113,7 +114,7 @@ async def requested_run(request: Request) -> Run:
 
 
 def number_in_query(request: Request, name: str) -> int:
-    """0 where the address has no such number."""
+    """The number of this name in the query; 0 if there is none."""
     text = request.query_params.get(name, "")
     return int(text) if is_number(text) else 0
 

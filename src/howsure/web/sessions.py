@@ -1,6 +1,6 @@
 """The cookies of a browser: a random token that no script can read, and the token of the forms that it is sent, which
-is made from it. Who signed in with a session's cookie is in the store, by the hash of its token (`store/sessions.py`);
-a browser where nobody is signed in has a cookie for its forms alone."""
+is made from it. The store has the user of a session's cookie, by the hash of its token (`store/sessions.py`); a browser
+without a session has a cookie for its forms only."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class AuditEntry(WireShape, frozen=True, kw_only=True):
 
 
 class Erasure(WireShape, frozen=True, kw_only=True):
-    """What was erased, or would be: results by run. `documents` hold the id, too, and were left as they are."""
+    """The erased results by run, or those that would be. `documents` hold the id, too, and were left as they are."""
 
     dry_run: bool
     runs: dict[str, int]
@@ -78,7 +78,7 @@ DeliveryStateName = Annotated[str, Meta(extra_json_schema={"enum": ["waiting", "
 
 
 class Webhook(WireShape, frozen=True, kw_only=True):
-    """An address that is told of events, without its secret."""
+    """An address that receives events, without its secret."""
 
     id: str
     organization_id: str
@@ -98,7 +98,7 @@ class NewWebhook(Webhook, frozen=True, kw_only=True):
 
 
 class WebhookDelivery(WireShape, frozen=True, kw_only=True):
-    """One event for one webhook, and what came of it. `status` and `error` are those of the last try."""
+    """One event for one webhook, and its outcome. `status` and `error` are those of the last try."""
 
     id: Annotated[str, Meta(description="Sent as `Howsure-Delivery`, the same in every try")]
     webhook_id: str

@@ -1,4 +1,4 @@
-"""What is worked out of runs: the decisions of gates, and comparisons. (Triage is answered as the model has it.)"""
+"""The shapes of analyses: the decisions of gates, and comparisons. (Triage has the shape of the model.)"""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class GateDecision(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GateReport(WireShape, frozen=True, kw_only=True):
-    """What gates say of a run. `outcome`: one that failed decides, then one that is inconclusive; null: no gate."""
+    """The decisions of a run's gates. `outcome`: failed if one failed, else inconclusive if one is; null: no gate."""
 
     run_id: str
     outcome: GateOutcome | None
@@ -55,7 +55,7 @@ class MissingReason(Struct, frozen=True, kw_only=True):
 
 
 class PairingCounts(Struct, frozen=True, kw_only=True):
-    """What became of every case of both sides: `total` is the sum of the others."""
+    """How many cases were compared, and why others were not: `total` is the sum of the others."""
 
     total: int
     paired: int
@@ -92,7 +92,7 @@ class ComparedDifference(Struct, frozen=True, kw_only=True):
     text: str | None
 
 
-class ComparedCase(Struct, frozen=True, kw_only=True):
+class ComparedCase(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A case that passed on one side only."""
 
     case_id: str
@@ -101,7 +101,7 @@ class ComparedCase(Struct, frozen=True, kw_only=True):
     graders: list[str]
     causes: Annotated[list[str], Meta(description="What flipped with it, in words")]
     case_changed: bool
-    second_case_id: Annotated[str, OMITTABLE, Meta(description="Where it is called otherwise there")] = ""
+    second_case_id: Annotated[str, OMITTABLE, Meta(description="Its id there, if it differs")] = ""
 
 
 class FlakyCaseCount(Struct, frozen=True, kw_only=True):

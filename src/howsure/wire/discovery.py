@@ -10,7 +10,7 @@ from howsure.wire.base import WireShape
 
 
 class CallerIdentity(WireShape, frozen=True, kw_only=True):
-    """Who makes this request. `organization_id` and `agent_ids` are null where it may see all of them."""
+    """The caller of this request. `organization_id` and `agent_ids` are null if it may see all of them."""
 
     name: str
     key_id: str | None

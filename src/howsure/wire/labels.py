@@ -87,7 +87,7 @@ class AnnotatorAgreement(Struct, frozen=True, kw_only=True):
     people: list[str]
     grades: int
     agreed: int
-    alpha: Annotated[float | None, Meta(description="Krippendorff's; null where nobody ever said anything else")]
+    alpha: Annotated[float | None, Meta(description="Krippendorff's; null if all labels are alike")]
 
 
 class RunAgreement(WireShape, frozen=True, kw_only=True):

@@ -8,8 +8,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
+from howsure.model.flag import Flag
+from howsure.model.result import Failure
+from howsure.model.simulation import Fault, Simulation
+from howsure.model.transcript import Usage
 from howsure.wire.base import OMITTABLE, Json, WireShape, documented_as
 
 Severity = Annotated[str, Meta(extra_json_schema={"enum": ["high", "medium", "low"]})]
@@ -26,6 +30,9 @@ class CriterionScore(Struct, frozen=True, kw_only=True):
     reasoning: str | None = None
     status: CheckStatus = ""
     criterion_id: Annotated[str, Meta(description="Names it in labels", examples=["8f14e45fceea"])] = ""
+    weight: Annotated[float | UnsetType, OMITTABLE] = UNSET
+    severity: Annotated[Severity | UnsetType, OMITTABLE] = UNSET
+    evidence: Annotated[list[str] | UnsetType, OMITTABLE] = UNSET
 
 
 class RuleScore(Struct, frozen=True, kw_only=True):
@@ -38,6 +45,7 @@ class RuleScore(Struct, frozen=True, kw_only=True):
     score: float | None
     reasoning: str | None = None
     status: CheckStatus = ""
+    component_scope: str | None = None
 
 
 class ResultInput(Struct, frozen=True, kw_only=True):
@@ -49,6 +57,14 @@ class ResultInput(Struct, frozen=True, kw_only=True):
     initial_message: Annotated[str | None, OMITTABLE] = None
     max_turns: Annotated[int | None, OMITTABLE] = None
     turns: Annotated[list[str] | None, OMITTABLE] = None
+    goal: Annotated[str | None, OMITTABLE] = None
+    facts: Annotated[list[Json] | None, OMITTABLE] = None
+    conversation_plan: Annotated[list[Json] | None, OMITTABLE] = None
+    context: Annotated[str | None, OMITTABLE] = None
+    history: Annotated[list[Json] | None, OMITTABLE] = None
+    attachments: Annotated[list[Json] | None, OMITTABLE] = None
+    messages: Annotated[list[Json] | None, OMITTABLE] = None
+    voice_metrics: Annotated[Json | None, OMITTABLE] = None
 
 
 class ResultMessage(Struct, frozen=True, kw_only=True):
@@ -56,15 +72,33 @@ class ResultMessage(Struct, frozen=True, kw_only=True):
 
     role: Annotated[str, Meta(examples=["user", "assistant"])]
     content: str
+    agent: Annotated[str | None, OMITTABLE] = None
+
+
+class ToolCallResult(Struct, frozen=True, kw_only=True):
+    """What a tool answered."""
+
+    content: Any
+    failed: bool
+
+
+class ToolCallRecord(Struct, frozen=True, kw_only=True):
+    """A tool that the agent called."""
+
+    name: str
+    arguments: Any
+    id: str | None
+    result: ToolCallResult | None
 
 
 class ResultOutput(Struct, frozen=True, kw_only=True):
     """What was said and done."""
 
     messages: list[ResultMessage]
-    tool_calls: list[Json]
+    tool_calls: list[ToolCallRecord]
     state: Json | None
     answer: str | None
+    usage: Usage | None
 
 
 class GraderScore(Struct, frozen=True, kw_only=True):
@@ -127,18 +161,21 @@ class Result(WireShape, frozen=True, kw_only=True):
     verdict: VerdictName = ""
     error: str | None = None
     reasons: Annotated[list[str], Meta(description="Why the verdict is what it is")] = []
-    failures: Annotated[list[Json], Meta(description="What broke: `kind` and `message`")] = []
+    failures: Annotated[list[Json], documented_as(list[Failure], "What broke")] = []
     input_kind: Annotated[str, Meta(examples=["single_turn", "scenario", "script"])] = ""
-    simulation: Json | None = None
+    simulation: Annotated[Json | None, documented_as(Simulation | None, "The user's side, where it was simulated")] = (
+        None
+    )
     fault: Annotated[
-        Json | None, Meta(description="Who is answerable for a simulated conversation that did not pass")
+        Json | None,
+        documented_as(Fault | None, "Who is answerable for a simulated conversation that did not pass"),
     ] = None
-    flags: Annotated[list[Json], Meta(description="What a reader must know besides: `kind` and `text`")] = []
+    flags: Annotated[list[Json], documented_as(list[Flag], "What a reader must know besides the verdict")] = []
     tags: list[str] = []
     labels: dict[str, str] = {}
     failure_attribution: Annotated[
         FailureAttribution | None,
-        Meta(description="As far as the result says itself; triage looks at the whole run. Null: it did not fail"),
+        Meta(description="Judged by this result alone; triage looks at the whole run. Null: it did not fail"),
     ] = None
 
 

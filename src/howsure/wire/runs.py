@@ -10,6 +10,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from howsure.model.score import Direction
 from howsure.wire.analyses import GateDecision
 from howsure.wire.base import Json, WireShape, documented_as, read_shape
 from howsure.wire.results import Result
@@ -58,6 +59,25 @@ class CandidateTotals(Struct, frozen=True, kw_only=True):
     pass_rate_if_decided: Interval | None = None
 
 
+class GraderTotals(Struct, frozen=True, kw_only=True):
+    """What one grader gave the cases of one candidate: `scored` counts those that have a value."""
+
+    name: str
+    candidate: str
+    scored: int
+    passed: int
+    failed: int
+    errored: int
+    not_applicable: int
+    no_judge: int
+    mean: float | None
+    scale: tuple[float | None, float | None]
+    direction: Direction
+    pass_mark: float | None
+    pass_rate: float | None
+    pass_rate_interval: Interval | None
+
+
 class SliceTotals(CandidateTotals, frozen=True, kw_only=True):
     """The results of the cases whose `label` has this value."""
 
@@ -77,7 +97,8 @@ class ModelSpending(Struct, frozen=True, kw_only=True):
 
 
 class UsedDocument(Struct, frozen=True, kw_only=True):
-    """One thing that a run was made of, as it was then. What has no versions has an id made from its content."""
+    """A document that a run used, in the version that it used. A document without versions has an id made from its
+    content."""
 
     id: str
     version: int | None
@@ -146,7 +167,7 @@ class Run(WireShape, frozen=True, kw_only=True):
     created_at: datetime
     name: str = ""
     state: RunStateName = ""
-    sentence: Annotated[str, Meta(description="What it means, in words")] = ""
+    sentence: Annotated[str, Meta(description="The result in words")] = ""
     errored: int = 0
     skipped: int = 0
     damaged: Annotated[int, Meta(description="Results that cannot be read: `howsure db check` names them")] = 0
@@ -158,7 +179,7 @@ class Run(WireShape, frozen=True, kw_only=True):
         dict[str, CandidateTotals],
         Meta(description="By candidate, what is certain first; one without a name where there is only one"),
     ] = {}
-    graders: Annotated[list[Json], Meta(description="What each grader gave: counts, mean, scale, pass mark")] = []
+    graders: Annotated[list[Json], documented_as(list[GraderTotals], "What each grader gave")] = []
     criteria: Tally | None = None
     rubric_rules: Tally | None = None
     target: str = ""
@@ -168,7 +189,7 @@ class Run(WireShape, frozen=True, kw_only=True):
         dict[str, int], Meta(description="Simulated conversations that did not pass, by who is answerable")
     ] = {}
     judge: str | None = None
-    gates: Annotated[list[Json], documented_as(list[GateDecision], "What came of each gate")] = []
+    gates: Annotated[list[Json], documented_as(list[GateDecision], "The ruling on each gate")] = []
     spent: ModelSpending | None = None
     profile: str | None = None
     repeat: int = 1
@@ -180,14 +201,12 @@ class Run(WireShape, frozen=True, kw_only=True):
     normalization: str | None = None
     marks: Annotated[dict[str, float], Meta(description="Of the profile, besides the built-in ones")] = {}
     settings: Annotated[Json, Meta(description="Settings that shaped the run and were changed")] = {}
-    until_sure: Annotated[str | None, Meta(description="The gate that it was to be sure of: the first of `gates`")] = (
-        None
-    )
-    order_seed: Annotated[int | None, Meta(description="Of the random order of its cases; null: that of the files")] = (
-        None
-    )
-    stopped_early: Annotated[bool, Meta(description="It was sure before all cases were asked")] = False
-    notes: Annotated[list[str], Meta(description="What a reader must know besides the numbers")] = []
+    until_sure: Annotated[str | None, Meta(description="The gate of `until_sure`: the first of `gates`")] = None
+    order_seed: Annotated[
+        int | None, Meta(description="The seed of the random order of its cases; null: the order of the files")
+    ] = None
+    stopped_early: Annotated[bool, Meta(description="Whether it was sure before all cases were asked")] = False
+    notes: Annotated[list[str], Meta(description="Sentences that a reader must know besides the numbers")] = []
     flags: Annotated[dict[str, int], Meta(description="Results with a flag, by its kind")] = {}
     breakdown: Annotated[list[SliceTotals], Meta(description="By the values of labels; when the run has ended")] = []
     datasets: list[DatasetPin] = []
@@ -222,7 +241,7 @@ class AgentStatus(WireShape, frozen=True, kw_only=True):
     """How an agent stands, by its newest run that is complete; `run` is null where none is."""
 
     agent_id: str
-    agent_name: Annotated[str | None, Meta(description="Null: nobody has described it")]
+    agent_name: Annotated[str | None, Meta(description="Null: the agent is not described")]
     runs: Annotated[int, Meta(description="How many there are of it, in whatever state")]
     criteria_score: Annotated[
         float | None, Meta(description="The share of criteria that hold, of those that could be judged")
@@ -270,5 +289,5 @@ class Stats(WireShape, frozen=True, kw_only=True):
     """Counts over the newest runs."""
 
     group_by: Annotated[str, Meta(extra_json_schema={"enum": ["rule", "failure_attribution"]})]
-    runs: Annotated[int, Meta(description="How many were counted")]
+    runs: Annotated[int, Meta(description="The number of runs counted")]
     groups: list[StatsGroup]

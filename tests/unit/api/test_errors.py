@@ -46,7 +46,23 @@ def told(error: HowsureError) -> tuple[int, dict[str, Any]]:
     ids=["missing", "conflict", "refused", "odd", "settings", "database", "ours"],
 )
 def test_every_error_has_its_status(error: HowsureError, status: int, detail: str) -> None:
-    assert told(error) == (status, {"error": ERRORS[status][0], "detail": detail})
+    listed = {"problems": [{"code": "refused", "field": "", "message": detail}]} if status == 422 else {}
+    assert told(error) == (status, {"error": ERRORS[status][0], "detail": detail, **listed})
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [
+        ("since: 'now' is not a time", "since"),
+        ("`match` is for plain tables", "match"),
+        ("--budget in USD needs a price", "budget"),
+        ("items[2]: odd", "items[2]"),
+        ("gate 'x', column 1: odd", ""),
+        ("the url: odd", ""),
+    ],
+)
+def test_a_message_that_begins_with_a_field_is_of_that_field(message: str, field: str) -> None:
+    assert told(PlanRefused(message))[1]["problems"][0]["field"] == field
 
 
 def test_whoever_may_try_again_is_told_when() -> None:
@@ -79,7 +95,9 @@ def test_every_problem_is_told_without_the_name_of_our_file() -> None:
         {"code": "empty-file", "message": "nothing", "field": "", "hint": "send something"},
     ]
     one = json.loads(bytes(answer_error(DatasetInvalid("x", problems[:1])).body))
-    assert one["detail"].startswith("1 problem: ")
+    assert one["detail"] == "id: /tmp/x/dataset.jsonl is odd"
+    read = json.loads(bytes(answer_error(DatasetInvalid("x", problems), reads=True).body))
+    assert read["detail"] == "2 problems: see `problems`"
 
 
 @pytest.mark.parametrize(

@@ -337,6 +337,12 @@ def test_every_command_and_option_says_what_it_is_for(name: str, command: click.
     assert {option.name for option in options if not option.help} <= {"scopes", "port"}
 
 
+@pytest.mark.parametrize("group", ["", "judge", "label", "db", "audit", "keys"])
+def test_lists_of_commands_fit_a_terminal_with_whole_sentences(group: str) -> None:
+    listed = CliRunner().invoke(program, [*group.split(), "--help"], terminal_width=80).stdout.split("Commands:")[1]
+    assert [line for line in listed.splitlines() if line.endswith("...")] == []
+
+
 WITHOUT_SETTINGS = {"init", "completion", "comment", "trust"}
 WITHOUT_RUNS = {"validate", "convert", "split", "merge", "cache", "schema", "judge about"}
 """Commands that neither keep runs nor read any: to them, --database would do nothing."""

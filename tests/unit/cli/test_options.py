@@ -81,9 +81,24 @@ def test_a_pair_without_key_or_colon_is_refused(text: str) -> None:
         (["broken:{1", "empty:", "zip:0123"], {"broken": "{1", "empty": "", "zip": "0123"}),
         (["a:1", "a:2"], {"a": 2}),
         (["word:NaN"], {"word": "NaN"}),
+        (
+            ["app:season:winter", "app:b:1", "user:n:3", "temp:a : b:c", 'app:{"a": 1}', "user:http://x/y"],
+            {"app:season": "winter", "app:b": 1, "user:n": 3, "temp:a": "b:c", "app": {"a": 1}, "user": "http://x/y"},
+        ),
         (["name:na\udcc3\udcafve", "odd:\udcff"], {"name": "naïve", "odd": "\\xff"}),
     ],
-    ids=["none", "text", "numbers", "JSON", "a quoted number", "no JSON", "the last counts", "NaN", "raw bytes"],
+    ids=[
+        "none",
+        "text",
+        "numbers",
+        "JSON",
+        "a quoted number",
+        "no JSON",
+        "the last counts",
+        "NaN",
+        "prefixes",
+        "raw bytes",
+    ],
 )
 def test_the_value_of_a_pair_is_json_or_text(texts: list[str], expected: dict[str, Any]) -> None:
     assert read_pairs(texts, "--state") == expected

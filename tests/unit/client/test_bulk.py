@@ -41,7 +41,7 @@ async def test_what_was_exported_is_loaded_again(client: AsyncClient) -> None:
     found = [each async for each in client.bulk.export("rubric") if each.id == made.rubric_id]
     assert [(each.kind, each.document["name"]) for each in found] == [("rubric", "Kindness")]
     (kept,) = await client.bulk.load(found)
-    assert (kept.status, kept.detail) == ("kept", "there is one by this id already; it was left as it is")
+    assert (kept.status, kept.detail) == ("kept", "a document with this id exists; it was not changed")
     (created,) = await client.bulk.load([DocumentEntry(kind="rubric", id="copy-1", document=found[0].document)])
     assert (created.line, created.kind, created.id, created.status) == (1, "rubric", "copy-1", "created")
     assert (await client.rubrics.get("copy-1")).rules == made.rules

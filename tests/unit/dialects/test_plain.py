@@ -294,11 +294,11 @@ def test_a_broken_file_of_another_dialect_keeps_its_own_problems(name: str, tmp_
 
 
 UNKNOWN = {
-    "x.csv": (b"topic,text\na,b\n", "the columns are `topic`, `text`; name it with --map input=topic"),
+    "x.csv": (b"topic,text\na,b\n", "the columns are `topic`, `text`; name it with --map input=text"),
     "x.xlsx": (b"PK\x03\x04rest", "save the sheet of an Excel workbook as CSV UTF-8"),
     "y.csv": (b"What is 2+2?,4\nWhy?,So\n", "the first line looks like data: write the names of the columns above"),
     "x.json": (b'{"post": []}', "it is JSON with the fields `post`; a plain file is a list of objects, or one"),
-    "y.json": (b'{"data": [{"question": "a"}]}', "jq .data "),
+    "y.json": (b'{"train": [{"question": "a"}]}', "jq .train "),
     "x.yaml": (b"prompts: [a]\n", "it is YAML"),
     "x.txt": (b"Hello\n", "it is text"),
 }
@@ -321,5 +321,68 @@ def test_what_is_written_as_csv_is_read_back(tmp_path: Path) -> None:
 def test_only_tables_whose_records_are_plain_to_see_are_divided(tmp_path: Path) -> None:
     tables = {"a.csv": "question,answer\n", "b.csv": "question;answer\n", "c.csv": "sep=,\nquestion,answer\n"}
     paths = [written(tmp_path, text + "x,y\n", name) for name, text in tables.items()]
-    paths += [tmp_path / "d.jsonl", tmp_path / "e.json", tmp_path / "f.parquet"]
+    rows = {"d.jsonl": '{"question": "x"}\n', "e.json": "[]", "f.parquet": "PAR1", "g.jsonl": '[{"question": "x"}]'}
+    paths += [written(tmp_path, text, name) for name, text in rows.items()]
     assert [path.name for path in paths if is_cut_by_lines(path)] == ["a.csv", "d.jsonl"]
+
+
+SHAPES = {
+    "a.json": '{"version": 1, "data": [{"question": "2+2?", "answer": "4"}]}',
+    "b.json": '{"question": ["2+2?"], "answer": ["4"], "topic": ["sums"]}',
+    "c.json": '{"question": {"0": "2+2?"}, "answer": {"0": "4"}}',
+    "d.json": '{"columns": ["question", "answer"], "index": [0], "data": [["2+2?", "4"]]}',
+    "e.json": '{"question": "2+2?", "answer": "4"}\n{"question": "Why?", "answer": "So"}\n',
+    "f.jsonl": '[{"question": "2+2?", "answer": "4"}]',
+    "g.csv": "Test Question,Golden Answer\n2+2?,4\n",
+    "h.csv": "problem,solution\n2+2?,4\n",
+    "i.csv": "text,label\n2+2?,4\n",
+    "j.jsonl": '{"inputs": "2+2?", "expectations": {"expected_response": "4"}}\n',
+    "k.jsonl": '{"conversations": [{"from": "human", "value": "2+2?"}], "answer": "4"}\n',
+}
+"""What people bring besides one list of objects with the usual names."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_tables_in_other_shapes_and_with_other_names_are_read(name: str, tmp_path: Path) -> None:
+    first = read(written(tmp_path, SHAPES[name], name))[0]
+    assert (opening(first.input), first.expectations) == ("2+2?", (ReferenceAnswer(answers=("4",)),))
+
+
+def test_a_label_beside_a_question_is_a_label(tmp_path: Path) -> None:
+    (case,) = read(written(tmp_path, "question,label\n2+2?,sums\n"))
+    assert (case.expectations, case.labels) == ((), {"label": "sums"})
+
+
+def test_choices_may_stand_in_columns_of_their_own(tmp_path: Path) -> None:
+    table = "question,option_a,option_b,option_c,correct_option\nWhich is red?,sky,rose,grass,b\n"
+    (case,) = read(written(tmp_path, table))
+    assert isinstance(expected := case.expectations[0], CorrectChoice)
+    assert ([each.text for each in expected.choices], expected.correct) == (["sky", "rose", "grass"], ("B",))
+
+
+def test_beside_passages_and_the_truth_an_answer_is_what_was_said(tmp_path: Path) -> None:
+    (case,) = read(written(tmp_path, "question,answer,contexts,ground_truth\n2+2?,five,\"['sums']\",4\n"))
+    assert isinstance(case.recorded, Transcript)
+    assert (case.recorded.answer, case.expectations) == ("five", (ReferenceAnswer(answers=("4",)),))
+
+
+def test_what_stands_beside_the_rows_and_what_is_no_text_is_named(tmp_path: Path) -> None:
+    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "x.png"}}]
+    content = msgspec.json.encode({"by": "Ann", "rows": [{"messages": [{"role": "user", "content": parts}]}]})
+    report = validate(written(tmp_path, content, "x.json"), PlainDialect())
+    assert [each.message for each in report.warnings] == [
+        "beside `rows`, not used: by", "1 × `image_url` in a message: only texts are asked here",
+    ]  # fmt: skip
+
+
+REFUSED = {
+    "instruction,input,output\nSum up,1+1,2\n": "`instruction` and `input` could each be the input",
+    "question,answer\r2+2?,4\r": "its lines end in carriage returns alone",
+    "question,gold,solution\n2+2?,4,four\n": "`gold` and `solution` could each be the expected",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_where_two_columns_would_do_or_lines_do_not_end_one_reason_is_given(text: str, tmp_path: Path) -> None:
+    problems = validate(written(tmp_path, text), PlainDialect()).problems
+    assert [each.message for each in problems] == [REFUSED[text]]

@@ -257,3 +257,19 @@ def test_events_that_were_written_give_the_messages_back(said: list[Message]) ->
     used = [call.id for message in said for call in message.tool_calls]
     if len(set(used)) == len(used):
         assert log_from_events(list(events_of(said))).messages == tuple(said)
+
+
+def test_code_that_the_provider_ran_is_a_call_beside_the_answer() -> None:
+    ran = {"codeExecutionResult": {"outcome": "OUTCOME_FAILED", "output": "ZeroDivisionError"}}
+    parts = ({"text": "I try."}, {"executableCode": {"id": "", "language": "PYTHON", "code": "1/0"}}, ran)
+    call = ToolCall(
+        name="code_execution",
+        arguments={"language": "PYTHON", "code": "1/0"},
+        result=ToolResult(content="ZeroDivisionError", failed=True),
+    )
+    log = log_from_events([event("desk", *parts, {"text": "It fails."})])
+    assert log.messages == (
+        Message(role=ASSISTANT, agent="desk", tool_calls=(call,)),
+        Message(role=ASSISTANT, agent="desk", content="I try.\nIt fails."),
+    )
+    assert log_from_events(list(events_of(log.messages))).messages == log.messages

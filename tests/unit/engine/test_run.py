@@ -142,8 +142,9 @@ async def test_results_that_lie_there_when_the_box_closes_are_taken_before_the_e
     result = (await collected([CandidateRepeat(target=Instant(), graders=())], 1, set()))[0]
     await box.put(result)
     box.close()
-    assert await asyncio.wait_for(box.take(), 30) == [result]
-    assert await asyncio.wait_for(box.take(), 30) == []
+    async with asyncio.timeout(30):
+        assert await box.take() == [result]
+        assert await box.take() == []
 
 
 async def test_a_caller_that_is_slow_to_come_back_is_not_left_waiting() -> None:

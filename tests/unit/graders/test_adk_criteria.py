@@ -94,6 +94,18 @@ async def test_calls_match_as_adk_says(
         assert (match, score.value, score.passed) == (match, float(value), value == 1)
 
 
+async def test_code_that_the_provider_ran_is_no_call_to_adk() -> None:
+    code = Message(role=Role.ASSISTANT, tool_calls=(ToolCall(name="code_execution", arguments={"code": "1"}),))
+    spoken = talk(("one", "a", "Done."))
+    score = await whole(
+        "tool_trajectory_avg_score",
+        golden({"tool_trajectory_avg_score": 1.0}, A),
+        Transcript(answer="Done.", messages=(*spoken.messages[:2], code, *spoken.messages[2:])),
+    )
+    assert isinstance(score, Score)
+    assert score.value == 1.0
+
+
 @pytest.mark.parametrize(("settings", "value"), [({}, 0.0), ({"ignore_args": True}, 1.0)])
 async def test_arguments_count_unless_they_are_ignored(settings: dict[str, Any], value: float) -> None:
     other = ExpectedCall(name="a", arguments={"x": "other"})

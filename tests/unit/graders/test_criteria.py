@@ -58,7 +58,7 @@ async def test_an_unreadable_criterion_leaves_the_whole_without_a_value() -> Non
     assert [getattr(part, "value", None) for part in parts] == [0.0, None, 1.0]
     assert isinstance(whole, Unscored)
     assert whole.why is UnscoredReason.ERROR
-    assert whole.reason.startswith("1 of 3 could not be judged; b: attempt 1: no value in the reply: “hm”")
+    assert whole.reason.startswith("1 of 3 could not be judged; “Helps”: attempt 1: no value in the reply: “hm”")
 
 
 async def test_no_criterion_can_be_called_not_applicable() -> None:

@@ -268,7 +268,7 @@ async def test_sources_and_grounded_responses_are_counted() -> None:
     ("spans", "reason"),
     [
         ([span("execute_tool a")], "no call of a model was recorded"),
-        ([span("call_llm")], "no response of a model was recorded, so nobody knows what it cites"),
+        ([span("call_llm")], "no response of a model was recorded, so its citations are unknown"),
     ],
 )
 async def test_where_no_response_was_recorded_nobody_knows_its_sources(spans: list[Span], reason: str) -> None:

@@ -467,6 +467,13 @@ async def test_spans_without_tools_do_not_hide_the_calls_in_the_messages() -> No
     assert grade.reason.endswith("the spans hold no tool call; from the calls in the messages")
 
 
+async def test_code_that_the_provider_ran_is_in_no_span_and_counts() -> None:
+    ran = said(ToolCall(name="code_execution", result=ToolResult(content="42")), ToolCall(name="refund"))
+    spans = (tool("refund", "{}"), tool("read_file", "{}"))
+    used = [await measure_tools(name, *spans, **ran) for name in ("tool_utilization", "sandbox_usage")]
+    assert [grade.value for grade in used if isinstance(grade, Score)] == [3.0, 2.0]
+
+
 @pytest.mark.parametrize("name", ["tool_utilization", "sandbox_usage"])
 async def test_without_spans_and_calls_nobody_knows(name: str) -> None:
     grade = await measure_tools(name)

@@ -116,6 +116,14 @@ async def test_routing_checks_only_the_agents_that_are_named(
     assert score.details["seen"] == ["GreetingAgent", "BillingSupportAgent"]
 
 
+async def test_an_agent_that_is_another_ones_tool_took_part_where_that_tool_was_called() -> None:
+    call = Message(role=Role.ASSISTANT, agent="desk", tool_calls=(ToolCall(name="weather_expert"),))
+    expected = AgentsInvolved(names=("desk", "weather_expert", "billing"))
+    (score,) = await AgentsInvolvedGrader().grade(a_case(expected), Transcript(answer="Rain", messages=(call,)))
+    assert isinstance(score, Score)
+    assert score.details["missing"] == ["billing"]
+
+
 async def test_a_transcript_that_names_no_agent_cannot_tell_about_routing() -> None:
     (grade,) = await AgentsInvolvedGrader().grade(a_case(AgentsInvolved(names=("X",))), a_transcript("hello"))
     assert isinstance(grade, Unscored)

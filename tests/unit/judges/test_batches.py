@@ -284,7 +284,7 @@ def test_a_text_in_a_criterion_cannot_pass_for_another_criterion() -> None:
         ("", ["a", "b"], "the reply has no list of verdicts"),
         ('{"verdicts": [{"criterion_id": "a", "passed": true, "passed": false}]}', ["a", "b"], "passed"),
         ([{"criterion_id": "a", "passed": True}] * 2, ["a", "b"], "'a': the reply rules 2 times on 'a'"),
-        ([{"criterion_id": 7, "passed": True}], ["a", "b"], "the reply rules on '7', which nobody asked about"),
+        ([{"criterion_id": 7, "passed": True}], ["a", "b"], "the reply rules on '7', which were not asked about"),
     ],
 )
 def test_a_reply_is_taken_apart_or_found_wanting(content: Any, failing: list[str], wrong: str) -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from howsure.judges.replies import (
-    StatedNumber,
     Value,
     VerdictWord,
     find_evidence,
@@ -24,6 +23,7 @@ from howsure.judges.replies import (
     scale_end,
 )
 from howsure.judges.rulings import UnparsableReply
+from howsure.judges.verdict_sentences import StatedNumber
 from howsure.model.score import LIKERT, UNIT, ZERO_TO_FIVE, Scale
 
 YES, NO, IDLE = VerdictWord.YES, VerdictWord.NO, VerdictWord.NOT_APPLICABLE
@@ -54,7 +54,13 @@ YES, NO, IDLE = VerdictWord.YES, VerdictWord.NO, VerdictWord.NOT_APPLICABLE
         ("not-applicable", IDLE),
         ("4-5", None),
         ("4,5", None),
-        ("4 %", None),
+        ("4 %", StatedNumber(4.0, 100.0)),
+        (".5", StatedNumber(0.5)),
+        ("✅ Pass", YES),
+        ("Satisfied", YES),
+        ("incorrect.", NO),
+        ("Nein", NO),
+        ("yes?", None),
         ("about 4", None),
         ("no doubt", None),
         ("", None),
@@ -73,7 +79,7 @@ def test_what_a_field_holds(said: Any, expected: Value | None) -> None:
         ("Score: 4", [StatedNumber(4.0)]),
         ("The rating is fine.\nRating = 4/5", [StatedNumber(4.0, 5.0)]),
         ("**Score:** 3", [StatedNumber(3.0)]),
-        ("Score (1-5): 4", [StatedNumber(4.0)]),
+        ("Score (1-5): 4", [StatedNumber(4.0, 5.0)]),
         ("I would rate this 4 out of 5.", [StatedNumber(4.0, 5.0)]),
         ("I would rate this 4.", [StatedNumber(4.0)]),
         ("Verdict: pass", [YES]),
@@ -81,7 +87,8 @@ def test_what_a_field_holds(said: Any, expected: Value | None) -> None:
         ("No, it does not.", [NO]),
         ("No doubt it is fine.", []),
         ("Score: 4-5", []),
-        ("Score: 80%", []),
+        ("Score: 80%", [StatedNumber(80.0, 100.0)]),
+        ("Style score: 5\nFacts score: 3\nOverall score: 4", [StatedNumber(4.0)]),
         ("The underscore: 4", []),
         ("It mentions 4 of the 5 points.", []),
         ("", []),

@@ -118,7 +118,7 @@ def test_what_an_answer_costs(spec: ModelSpec, replied: str, cost: float | None)
 
 def test_a_budget_in_money_needs_every_price_before_anything_is_spent() -> None:
     models = known_prices([a_spec("openai", "gpt-4o"), a_spec("openai", "gpt-99")], PRICES)
-    with pytest.raises(ConfigInvalid, match="a budget in USD needs the price of openai:gpt-99; set it under `prices`"):
+    with pytest.raises(ConfigInvalid, match="--budget in USD needs the price of openai:gpt-99; set it under `prices`"):
         check_priced(Allowance(usd=1.0), models)
     check_priced(Allowance(tokens=1000.0), models)
 

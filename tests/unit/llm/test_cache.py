@@ -9,7 +9,15 @@ from msgspec.structs import replace
 
 from howsure.errors import ModelRefused
 from howsure.llm.base import Completion, ModelRequest, ModelSpec
-from howsure.llm.cache import CacheKeys, MemoryCache, NoCache, PendingCalls, decode_completion, encode_completion
+from howsure.llm.cache import (
+    CacheKeys,
+    MemoryCache,
+    NoCache,
+    PendingCalls,
+    RenewedCache,
+    decode_completion,
+    encode_completion,
+)
 from howsure.llm.messages import CallSettings, ChatMessage, FinishReason, Image, TokenAlternative, TokenLogprob
 from howsure.model.transcript import Role, Tool, ToolCall, Usage
 
@@ -171,3 +179,12 @@ async def test_a_cancelled_follower_does_not_take_the_call_with_it() -> None:
     await asyncio.sleep(0)
     go.set()
     assert await first == (WHOLE, False)
+
+
+async def test_a_renewed_reply_takes_the_place_of_the_old_one() -> None:
+    stored = MemoryCache()
+    await stored.put(b"k", b"old")
+    renewed = RenewedCache(stored)
+    assert await renewed.get(b"k") is None
+    await renewed.put(b"k", b"new")
+    assert (await renewed.get(b"k"), await stored.get(b"k")) == (b"new", b"new")

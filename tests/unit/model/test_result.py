@@ -11,7 +11,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from howsure.errors import TargetFailed, TargetTimedOut
-from howsure.model.result import FORMAT, Failure, result_id, score_id
+from howsure.model.result import FORMAT, Failure, result_id
 from howsure.model.run import Counts, ModelSpending, Pins, RunState
 from howsure.model.run_request import RunRequest
 from howsure.model.score import (
@@ -47,17 +47,6 @@ def test_the_id_of_a_result_never_changes(case: str, candidate: str, repeat: int
     assert result_id(RUN, case, candidate, repeat) == UUID(expected)
 
 
-def test_the_id_of_a_score_never_changes() -> None:
-    result = UUID("14f877f7-93a9-5fd3-8d8c-059db8d59f9c")
-    assert score_id(result, "criteria", None) == UUID("37a3a3d5-4758-5e8d-a965-cea87191c829")
-    assert score_id(result, "criteria", Part(id="c1", text="t")) == UUID("e3241fcf-b75f-5e3d-8e46-a0d8d4f218d6")
-
-
-def test_the_text_of_a_part_does_not_shape_the_id_of_its_score() -> None:
-    first, second = Part(id="c1", text="polite"), Part(id="c1", text="Polite!", weight=2)
-    assert score_id(RUN, "criteria", first) == score_id(RUN, "criteria", second)
-
-
 @given(ATTEMPTS, ATTEMPTS)
 @example(("a\x1fb", "c", 1), ("a", "b\x1fc", 1))
 @example(("a\x1f", "", 1), ("a", "\x1f", 1))
@@ -80,12 +69,6 @@ def test_an_attempt_without_separators_keeps_the_id_that_stored_runs_have(case: 
 
 def test_the_same_case_in_another_run_is_another_result() -> None:
     assert result_id(UUID(int=1), "a", "", 1) != result_id(UUID(int=2), "a", "", 1)
-
-
-def test_scores_of_one_result_have_ids_of_their_own() -> None:
-    parts = [None, *(Part(id=str(number), text="same") for number in range(20))]
-    ids = {score_id(RUN, grader, part) for grader in ("criteria", "rubric") for part in parts}
-    assert len(ids) == 42
 
 
 class Unplugged(TargetFailed):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from howsure.model.score import LIKERT, OPEN, UNIT, Scale
-from howsure.reports.figures import Rate, format_number, format_on_scale, iso_utc, pluralize
+from howsure.reports.figures import Rate, format_number, format_on_scale, format_seconds, iso_utc, pluralize
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,11 @@ def test_counts_agree_with_their_noun() -> None:
 )
 def test_a_time_is_always_utc_with_its_suffix(moment: datetime | None, said: str | None) -> None:
     assert iso_utc(moment) == said
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.0, "0 ms"), (0.00043, "0.43 ms"), (0.6226, "623 ms"), (1.9, "1.90 s"), (12.345, "12.3 s"), (2100.4, "2,100 s")],
+)
+def test_a_time_is_read_at_a_glance(seconds: float, said: str) -> None:
+    assert format_seconds(seconds) == said

@@ -37,6 +37,10 @@ def result(verdict: Verdict, *grades: Grade, world: str = World.PLAIN, reasons: 
             "Tool usage accuracy: refund was never called.",
         ),
         (
+            Score(name="includes", value=0.0, pass_mark=1.0, reason="the answer does not include 'No.'"),
+            "Includes: the answer does not include 'No.'",
+        ),
+        (
             Score(name="criteria", value=0.0, pass_mark=1.0, part=MEETS, judge="m", reason="No date is given."),
             "It does not meet “Names the deadline”: No date is given.",
         ),
@@ -49,7 +53,15 @@ def result(verdict: Verdict, *grades: Grade, world: str = World.PLAIN, reasons: 
             "Wordiness is 0.90, at most 0.50 is allowed.",
         ),
     ],
-    ids=["judged", "nearly", "a check that does not hold", "criterion", "rule", "less is better"],
+    ids=[
+        "judged",
+        "nearly",
+        "a check that does not hold",
+        "a reason that ends in a quote",
+        "criterion",
+        "rule",
+        "less is better",
+    ],
 )
 def test_a_failure_is_a_sentence(grade: Score, sentence: str) -> None:
     assert sentences(result(Verdict.FAILED, grade)) == (sentence,)
@@ -85,6 +97,28 @@ def test_a_headline_is_the_first_sentence_and_how_many_more() -> None:
         "The answer misses the deadline: the judge gave 0.20, 0.70 is needed. And 1 more reason."
     )
     assert len(headline(failed, 60)) <= 60
+    assert headline(result(Verdict.PASSED, reasons=("all 9 evals reached their marks", "b")), 200) == (
+        "all 9 evals reached their marks. And 1 more reason."
+    )
+
+
+@pytest.mark.parametrize(
+    ("grades", "reasons", "told"),
+    [
+        ((), ("as imported: junit says passed",), ("junit says that it passed.",)),
+        ((), ("as imported: junit says failed", "no refund"), ("no refund", "junit says that it failed.")),
+        (
+            (Score(name="exact_match@5", value=0.0, pass_mark=1.0, judge="helm"),),
+            ("as imported", "exact_match@5 0.00 < 1.00"),
+            ("Exact match@5: helm gave 0.00, 1.00 is needed.",),
+        ),
+    ],
+    ids=["a verdict", "a verdict with its reason", "a score"],
+)
+def test_what_was_imported_is_said_by_its_tool_and_never_by_a_judge(
+    grades: tuple[Grade, ...], reasons: tuple[str, ...], told: tuple[str, ...]
+) -> None:
+    assert sentences(result(Verdict.FAILED, *grades, reasons=reasons)) == told
 
 
 @pytest.mark.parametrize(
@@ -95,6 +129,7 @@ def test_a_headline_is_the_first_sentence_and_how_many_more() -> None:
         ("TaskAdherenceExplain", "task adherence"),
         ("TargetFailed", "target failed"),
         ("My own check", "My own check"),
+        ("quasi_exact_match@5", "quasi exact match@5"),
         ("BLEU", "BLEU"),
         ("composite", "weighted total"),
     ],

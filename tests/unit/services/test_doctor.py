@@ -113,7 +113,7 @@ async def test_a_target_that_cannot_be_asked_is_not_called_bad(tmp_path: Path) -
     ("spec", "part"),
     [
         ("nobody", "unknown target 'nobody'"),
-        ("recorded", "recorded answers are read from files: there is nobody to ask"),
+        ("recorded", "recorded answers are read from files: there is no target to ask"),
         ("chat", "--target chat needs models"),
         ("function:gone.py:answer", "gone.py: no such file"),
         ("http:http://127.0.0.1:9/", "connection refused"),

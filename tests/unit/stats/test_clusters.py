@@ -19,7 +19,7 @@ from howsure.stats.clusters import (
     similarity_weights,
 )
 from howsure.stats.estimates import clopper_pearson, estimate_mean
-from howsure.stats.intervals import IntervalMethod, mean_interval, score_interval, wilson
+from howsure.stats.intervals import IntervalMethod, score_interval, wilson
 
 VALUES = [1.0, 2.0, 4.0, 3.0, 7.0, 5.0, 6.0, 2.0, 9.0]
 NAMES = ["a", "a", "a", "b", "b", "c", "d", "d", "d"]
@@ -55,14 +55,14 @@ def test_the_closed_form_equals_the_matrices() -> None:
 def test_clusters_of_one_are_student_s_t() -> None:
     found = robust_mean(cluster_sums([1.0, 2.0, 3.0, 4.0, 5.0], list("abcde")))
     assert found is not None
-    assert found.interval() == pytest.approx(mean_interval([1.0, 2.0, 3.0, 4.0, 5.0]), abs=1e-9)
+    assert found.interval() == pytest.approx((1.036757, 4.963243), abs=1e-6)
 
 
 def test_equal_clusters_are_as_good_as_their_means() -> None:
     values = [-1.0, 1.0, 0.0, 2.0, 4.0, 6.0]
     found = estimate_mean(values, ["a", "a", "b", "b", "c", "c"])
     assert found is not None
-    assert found.interval == pytest.approx(mean_interval([0.0, 1.0, 5.0]), abs=1e-9)
+    assert found.interval == pytest.approx((-4.572411, 8.572411), abs=1e-6)
     assert (found.n, found.clusters, found.form) == (6, 3, IntervalMethod.CLUSTER_ROBUST)
     together = estimate_mean(values, ["a", "a", "b", "b", "c", "c"], bounds=(-2.0, 6.0))
     means = estimate_mean([0.0, 1.0, 5.0], bounds=(-2.0, 6.0))

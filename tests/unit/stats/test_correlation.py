@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from howsure.stats.agreement import kendall, mean_absolute_error, pearson, ranks, spearman
+from howsure.stats.agreement import kendall, pearson, ranks, spearman
 
 Correlation = Callable[[Sequence[float], Sequence[float]], float | None]
 
@@ -54,17 +54,12 @@ def test_the_ends(correlation: Correlation, first: list[float], second: list[flo
     assert correlation(first, second) == (None if value is None else pytest.approx(value))
 
 
-@pytest.mark.parametrize("correlation", [pearson, spearman, kendall, mean_absolute_error])
+@pytest.mark.parametrize("correlation", [pearson, spearman, kendall])
 def test_what_cannot_be_paired_or_is_no_number_is_refused(correlation: Correlation) -> None:
     with pytest.raises(ValueError, match="2 values cannot be paired with 1"):
         correlation([1, 2], [1])
     with pytest.raises(ValueError, match="finite"):
         correlation([1, float("nan")], [1, 2])
-
-
-def test_mean_absolute_error() -> None:
-    assert mean_absolute_error([1, 2, 3], [2, 2, 5]) == 1.0
-    assert mean_absolute_error([], []) is None
 
 
 def slow_kendall(first: Sequence[int], second: Sequence[int]) -> float | None:

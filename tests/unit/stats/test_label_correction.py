@@ -8,12 +8,12 @@ import pytest
 from bench.coverage_labels import rows
 
 from howsure.services.judge.agreement import case_rate
-from howsure.stats.agreement_intervals import band_agreement, weighted_kappa, weighted_rate
+from howsure.stats.agreement_intervals import band_agreement, case_tables, table_figure, weighted_rate
+from howsure.stats.draws import inclusion_probabilities
 from howsure.stats.rate_correction import (
     JudgedAnswers,
     correct_difference,
     correct_rate,
-    inclusion_probabilities,
     label_table,
 )
 
@@ -40,13 +40,13 @@ def failed_and_passed(labelled_errors: int = 4) -> JudgedAnswers:
 
 
 def test_labels_stand_for_all_answers_and_none_is_likelier_than_sure() -> None:
-    assert inclusion_probabilities(np.array([1.0, 1.0, 1.0]), 12).tolist() == [0.25, 0.25, 0.25]
+    assert inclusion_probabilities([1.0, 1.0, 1.0], 12) == [0.25, 0.25, 0.25]
     # 20 at nine times the chance of 20 others stand for 40 and 360 of 400: 20 / 40 and 20 / 360.
-    found = inclusion_probabilities(np.repeat([9.0, 1.0], 20), 400)
-    assert found[[0, -1]] == pytest.approx([0.5, 1 / 18])
+    found = inclusion_probabilities([9.0] * 20 + [1.0] * 20, 400)
+    assert [found[0], found[-1]] == pytest.approx([0.5, 1 / 18])
     # A chance that would be above 1 is 1, and the others stand for what is left: 1 + 2 / (2 / 5).
-    assert inclusion_probabilities(np.array([50.0, 1.0, 1.0]), 6) == pytest.approx([1.0, 0.4, 0.4])
-    assert inclusion_probabilities(np.array([3.0, 1.0]), 2).tolist() == [1.0, 1.0]
+    assert inclusion_probabilities([50.0, 1.0, 1.0], 6) == pytest.approx([1.0, 0.4, 0.4])
+    assert inclusion_probabilities([3.0, 1.0], 2) == [1.0, 1.0]
 
 
 def test_an_error_among_the_rarely_drawn_counts_for_many() -> None:
@@ -112,10 +112,12 @@ def test_a_weighted_rate_is_worth_fewer_cases() -> None:
 
 
 def test_kappa_of_ten_agreeing_cases_is_not_sure() -> None:
-    value, interval = weighted_kappa([True] * 5 + [False] * 5, [True] * 5 + [False] * 5, range(10), [1.0] * 10)
+    value, interval = table_figure(
+        case_tables([True] * 5 + [False] * 5, [True] * 5 + [False] * 5, range(10), [1.0] * 10)
+    )
     assert value == 1.0
     assert interval is not None and interval[0] < 0.6 and interval[1] == 1.0
-    assert weighted_kappa([True, False], [True, False], range(2), [1.0] * 2)[1] is None
+    assert table_figure(case_tables([True, False], [True, False], range(2), [1.0] * 2))[1] is None
 
 
 def test_bands_are_drawn_as_whole_cases() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from howsure.model.run import Counts, Run
 from howsure.model.transcript import Span, Transcript
 from howsure.store.results import CostTotals
-from howsure.web.conversations import milliseconds, waterfall
+from howsure.web.conversations import waterfall
 from howsure.web.pages.charts import SAMPLE_SIZE, amount, charts_page, histogram, quantile, sample_positions
 from store.making import a_run
 
@@ -96,11 +96,6 @@ def test_invented_times_are_said_to_be_that() -> None:
     found = waterfall(a_talk(Span(name="x", start_ns=0, end_ns=1), invented_times=True))
     assert found is not None
     assert found.invented
-
-
-@pytest.mark.parametrize(("nanoseconds", "said"), [(0, "0 ms"), (1_500_000, "2 ms"), (2_345_000_000, "2.35 s")])
-def test_durations_are_read_at_a_glance(nanoseconds: int, said: str) -> None:
-    assert milliseconds(nanoseconds) == said
 
 
 def of(passed: int) -> Run:

@@ -133,7 +133,7 @@ def shown(number: int, **listed: int | None) -> ResultPage:
         (shown(3), "1–3 of 40"),
         (shown(3, first=25), "26–28 of 40"),
         (shown(3, matching=7), "1–3 of 7 that match, of 40 results"),
-        (shown(0, matching=0), "none of 40 results is like that"),
+        (shown(0, matching=0), "none of 40 results matches"),
         (
             shown(2, total=20_000, first=None, matching=None, start=1000, looked_at=1000),
             "2 found in results 1,001–2,000 of 20,000 (the rest was not looked through yet)",

@@ -49,7 +49,7 @@ def test_filters_leave_what_they_say(wanted: RunFilter, ids: str) -> None:
     [
         (RunFilter(), "4 runs, 1 going on, 1 that did not reach the end."),
         (RunFilter(status="completed"), "2 of 4 runs, none going on."),
-        (RunFilter(agent_id="nobody"), "No run is like that: agent nobody."),
+        (RunFilter(agent_id="nobody"), "No run matches: agent nobody."),
     ],
 )
 def test_the_answer_says_what_is_going_on_and_what_broke(wanted: RunFilter, said: str) -> None:

@@ -145,8 +145,8 @@ async def health() -> Response:
 
 @health_router.get("/ready", responses={**answer(ServiceHealth), **errors()})
 async def ready(request: Request, host: Hosted) -> Response:
-    """The database answers and can be written to. Anybody may ask, so it is looked at every few seconds at most; the
-    answer comes within 2 s, whatever the database does."""
+    """The database answers and can be written to. Needs no key, so the database is asked at most every few seconds; the
+    answer comes within 2 s in any case."""
     state, now = request.app.state, monotonic()
     look: asyncio.Task[bool] | None = getattr(state, "ready_look", None)
     if look is None or (look.done() and now - state.ready_looked >= READY_SECONDS):

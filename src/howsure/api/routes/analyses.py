@@ -1,5 +1,4 @@
-"""What is worked out of stored runs: reports, why results did not pass, what gates say, how two runs differ. Nothing is
-run."""
+"""Analyses of stored runs: reports, triage, gates and comparisons. Nothing is run."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ from howsure.wire.runs import RunReport
 
 router = APIRouter(tags=["runs"], route_class=StrictRoute)
 MOST_TRIAGED = 20_000
-"""How many results that did not pass are looked into while somebody waits."""
+"""The most results that triage looks into during one request."""
 
 
 @router.get("/runs/{run_id}/report", responses={**answer(RunReport), **errors(404)})
@@ -72,7 +71,7 @@ async def gates(
     host: Hosted,
     gate: Annotated[list[Name] | None, Query(description="Gates to decide besides the run's own")] = None,
 ) -> Response:
-    """What the run's own gates say, and the given ones."""
+    """Decides the run's own gates, and the given ones."""
     summary = await run_views_of(request).summary(run_id, caller.within)
     await check_gates(host, gate or (), caller.within)
     decided = (await rule_on_gates(host.store, summary, gate)).gates

@@ -9,11 +9,18 @@ from fastapi import APIRouter, Path
 from starlette.responses import Response
 
 from howsure.api.access import Hosted, Reader, Writer
-from howsure.api.bodies import BotGiven, Key
+from howsure.api.bodies import BotGiven, Json, Key
 from howsure.api.errors import JsonAnswer
 from howsure.api.optional_fields import with_optional_fields, without_defaults
 from howsure.api.requests import StrictRoute
-from howsure.api.routes.documents import IfMatch, VersionRoutes, add_version_routes, expected_version
+from howsure.api.routes.documents import (
+    IfMatch,
+    VersionRoutes,
+    add_version_routes,
+    delete_document,
+    expected_version,
+    patched,
+)
 from howsure.api.schemas import ETAG, answer, errors, list_answer
 from howsure.errors import NotFound
 from howsure.model.access_scope import AccessScope
@@ -22,6 +29,7 @@ from howsure.reports.figures import iso_utc
 from howsure.services.host import documents
 from howsure.services.host.bots import bot_context
 from howsure.services.host.documents import document_body, published_document, with_distinct_tools
+from howsure.services.host.keys import Caller
 from howsure.services.workspace import Host
 from howsure.wire.documents import BotContext, BotVersion, EvaluatorType
 
@@ -39,13 +47,31 @@ async def context(id: BotId, caller: Reader, host: Hosted) -> Response:
 async def describe(id: BotId, caller: Writer, host: Hosted, body: BotGiven, if_match: IfMatch = None) -> Response:
     """Describe an agent, or describe it anew. Runs keep the description that they started with."""
     documents.require_agent(id, caller.within)
+    return await _describe(id, caller, host, body, if_match)
+
+
+@router.patch("/bots/{id}/context", responses={**answer(BotContext, headers=ETAG), **errors(404, 409, 412)})
+async def redescribe(id: BotId, caller: Writer, host: Hosted, body: Json, if_match: IfMatch = None) -> Response:
+    """Fields that are not sent stay as they are; null takes one away. A list is sent whole."""
+    before = await host.store.documents.get(DocumentKind.AGENT, id, within=caller.within)
+    merged = patched(BotGiven, {"bot_name": before.name, **document_body(before), **body})
+    return await _describe(id, caller, host, merged, if_match or f'"{before.latest}"')
+
+
+@router.delete("/bots/{id}/context", status_code=204, responses={204: {}, **errors(404, 409, 412)})
+async def forget(id: BotId, caller: Writer, host: Hosted, if_match: IfMatch = None) -> Response:
+    """Runs keep what they were made of. `…/undelete` brings it back, until its content is purged."""
+    return await delete_document(host, DocumentKind.AGENT, id, caller, if_match)
+
+
+async def _describe(id: str, caller: Caller, host: Host, body: BotGiven, if_match: str | None) -> Response:
     expected = await expected_version(host, DocumentKind.AGENT, id, caller, if_match)
     described = without_defaults(BotGiven, body.model_dump(mode="json", exclude_unset=True))
     change = documents.DocumentChange(body=described, author=caller.name)
     try:
         await documents.change_document(host, DocumentKind.AGENT, id, change, caller.within, expected)
     except NotFound:
-        await documents.add_document(host, DocumentKind.AGENT, change, caller.within, id)
+        await _describe_first(id, caller, host, change)
     return await _answer(host, id, caller.within)
 
 
@@ -54,6 +80,16 @@ async def _answer(host: Host, id: str, within: AccessScope) -> JsonAnswer:
     context, version = await bot_context(host, id, within)
     context = with_optional_fields(BotGiven, context)
     return JsonAnswer(context, headers={} if version is None else {"ETag": f'"{version}"'})
+
+
+async def _describe_first(id: str, caller: Caller, host: Host, change: documents.DocumentChange) -> None:
+    """A description of an agent that has none. One that was deleted goes on with its next version."""
+    try:
+        await host.store.documents.undelete(DocumentKind.AGENT, id, caller.within)
+    except NotFound:
+        await documents.add_document(host, DocumentKind.AGENT, change, caller.within, id)
+    else:
+        await documents.change_document(host, DocumentKind.AGENT, id, change, caller.within)
 
 
 class BotVersions(VersionRoutes, frozen=True):

@@ -86,8 +86,8 @@ async def upload_dataset(
     request: Request,
     caller: Writer,
     host: Hosted,
-    name: Annotated[Name, Query(min_length=1)],
-    agent_id: Annotated[Key | None, Query()] = None,
+    name: Annotated[Name, Query(min_length=1, description="What to call it")],
+    agent_id: Annotated[Key | None, Query(description="The agent that it is about")] = None,
     dialect: Annotated[DialectName | None, Query()] = None,
 ) -> Response:
     """A file as it is, in the body."""

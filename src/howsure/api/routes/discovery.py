@@ -1,4 +1,4 @@
-"""What the service offers to whoever asks: so that a program need not be told what it may send."""
+"""What the service offers to the caller, so that a program can find out what it may send."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from howsure.services.host.discovery import known_agents
 from howsure.services.host.roles import Permission
 from howsure.services.host.run_requests import offered_judges, offered_targets
 from howsure.wire import discovery as wire
+from howsure.wire.base import sendable_body
 
 router = APIRouter(tags=["discovery"], route_class=StrictRoute)
 
@@ -38,7 +39,8 @@ async def whoami(caller: Anyone) -> Response:
 async def agents(request: Request, caller: Reader, host: Hosted, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """Every agent that was described or has runs, by id."""
     found = await known_agents(host.store, read_cursor(cursor) or "", limit, caller.within)
-    return page(request, found, found[-1].agent_id if len(found) == limit else None)
+    further = found[-1].agent_id if len(found) == limit else None
+    return page(request, [sendable_body(each) for each in found], further)
 
 
 @router.get("/targets", responses={**list_answer(wire.OfferedTarget), **errors()})

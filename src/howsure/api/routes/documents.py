@@ -2,7 +2,7 @@
 
 # No postponed annotations here: the type of a body is known only when the routes of a kind are made.
 from asyncio import to_thread
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -15,11 +15,12 @@ from starlette.responses import Response
 from howsure.api.access import Hosted, Reader, Writer
 from howsure.api.bodies import ConfigGiven, Json, Key, Name, QuestionSetGiven, RubricGiven, TestSetGiven
 from howsure.api.counters import PREFIX
-from howsure.api.errors import JsonAnswer
+from howsure.api.errors import JsonAnswer, shape_problems
 from howsure.api.optional_fields import with_optional_fields, without_defaults
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
 from howsure.api.requests import StrictRoute, new_id
 from howsure.api.schemas import ETAG, answer, errors, list_answer
+from howsure.errors import DatasetInvalid
 from howsure.model.document import Document, DocumentKind
 from howsure.services.host import documents
 from howsure.services.host.differences import find_differences
@@ -36,7 +37,7 @@ Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 class VersionRoutes(Struct, frozen=True):
-    """How the versions of one kind of document are shown, compared and restored. What is here is for documents that are
+    """How the versions of one kind of document are shown, compared and restored. This class is for documents that are
     JSON."""
 
     kind: DocumentKind
@@ -190,8 +191,43 @@ def change_of(given: BaseModel, caller: Caller) -> documents.DocumentChange:
     return documents.DocumentChange(body=body, author=caller.name, note=body.get("note") or "")
 
 
+def patched(given: type[Given], merged: dict[str, Any]) -> Given:
+    """A body whose fields are those that were and those that were sent, checked."""
+    try:
+        return given.model_validate({k: value for k, value in merged.items() if value is not None or k == "agent_id"})
+    except ValidationError as error:
+        found = [{**each, "loc": ("body", *each["loc"])} for each in error.errors()]
+        raise RequestValidationError(found, body=merged) from None
+
+
+def checking_route(kind: DocumentKind) -> type[StrictRoute]:
+    """Routes of one kind of document. What is wrong with the shape of a body is told together with what else would be
+    wrong with it as a file."""
+
+    class CheckingRoute(StrictRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            answer = super().get_route_handler()
+
+            async def checked(request: Request) -> Response:
+                try:
+                    return await answer(request)
+                except RequestValidationError as error:
+                    if not isinstance(error.body, dict):
+                        raise
+                    found = shape_problems(error)
+                    further = await documents.further_problems(request.app.state.host.work.kit, kind, error.body)
+                    known = {each.field for each in found}
+                    raise DatasetInvalid(
+                        "body", [*found, *(each for each in further if each.field not in known)]
+                    ) from None
+
+            return checked
+
+    return CheckingRoute
+
+
 def document_router(shelf: DocumentRoutes) -> APIRouter:
-    router = APIRouter(prefix=shelf.path, tags=[shelf.path.strip("/")], route_class=StrictRoute)
+    router = APIRouter(prefix=shelf.path, tags=[shelf.path.strip("/")], route_class=checking_route(shelf.kind))
     editions = VersionRoutes(shelf.kind, "/{id}", shelf.shape, f"{shelf.path}/{{id}}")
 
     @router.get(
@@ -280,12 +316,7 @@ def _patching(router: APIRouter, shelf: DocumentRoutes, given: type[Given], edit
         expected = await expected_version(host, shelf.kind, id, caller, if_match)
         before = await host.store.documents.get(shelf.kind, id, within=caller.within)
         head = {"name": before.name, "agent_id": before.agent_id or None}
-        merged = {**head, **document_body(before), **body}
-        try:
-            kept = {name: value for name, value in merged.items() if value is not None or name == "agent_id"}
-            checked = given.model_validate(kept)
-        except ValidationError as error:
-            raise RequestValidationError([{**each, "loc": ("body", *each["loc"])} for each in error.errors()]) from None
+        checked = patched(given, {**head, **document_body(before), **body})
         change, version = change_of(checked, caller), expected or before.edition.version
         changed = await documents.change_document(host, shelf.kind, id, change, caller.within, version)
         return await editions.answer(host, changed)

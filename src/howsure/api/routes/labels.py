@@ -17,11 +17,11 @@ from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor
 from howsure.api.requests import StrictRoute
 from howsure.api.routes.runs import RunId
 from howsure.api.schemas import answer, errors, list_answer
+from howsure.model.calibration import VerdictFigures
 from howsure.model.label import Opinion
 from howsure.model.result import result_id
 from howsure.model.run import Run
-from howsure.reports.figures import Rate
-from howsure.services.host.agreement import Agreement, RunAgreement, measure_agreement
+from howsure.services.host.agreement import RunAgreement, measure_agreement
 from howsure.services.host.keys import Caller
 from howsure.services.host.label_draws import draw_questions
 from howsure.services.host.labels import (
@@ -83,7 +83,7 @@ async def next_labels(
     number: Annotated[int, Query(ge=1, le=1000, description="How many answers")] = 20,
     by: Annotated[
         Literal["random", "verdict", "doubt"],
-        Query(description="What makes an answer likelier: nothing, a rare verdict, a grade near its pass mark"),
+        Query(description="What makes an answer more likely: nothing, a rare verdict, a grade near its pass mark"),
     ] = "verdict",
 ) -> Response:
     """What to label next: answers that are drawn at random and have no label yet."""
@@ -159,23 +159,21 @@ def _run_agreement(agreement: RunAgreement) -> dict[str, Any]:
     return {**asdict(agreement), "overall": _agreement(agreement.overall), "graders": graders}
 
 
-def _agreement(agreement: Agreement) -> dict[str, Any]:
-    rate = Rate(agreement.agreed, agreement.n)
-    both, only_people, only_judge, neither = agreement.table
-    confusion = {
-        "both_pass": both,
-        "people_pass_judge_fail": only_people,
-        "people_fail_judge_pass": only_judge,
-        "both_fail": neither,
-        "people_pass_judge_silent": agreement.silent[0],
-        "people_fail_judge_silent": agreement.silent[1],
-    }
+def _agreement(figures: VerdictFigures) -> dict[str, Any]:
+    passed, failed = figures.confusion["pass"], figures.confusion["fail"]
     return {
-        "n": agreement.n,
-        "agreed": agreement.agreed,
-        "agreement": rate.value,
-        "agreement_interval": rate.interval,
-        "kappa": agreement.kappa,
-        "kappa_interval": agreement.interval,
-        "confusion": confusion,
+        "n": figures.agreement.n,
+        "agreed": figures.agreed,
+        "agreement": figures.agreement.value,
+        "agreement_interval": figures.agreement.interval,
+        "kappa": figures.kappa.value,
+        "kappa_interval": figures.kappa.interval,
+        "confusion": {
+            "both_pass": passed["pass"],
+            "people_pass_judge_fail": passed["fail"],
+            "people_fail_judge_pass": failed["pass"],
+            "both_fail": failed["fail"],
+            "people_pass_judge_silent": passed["none"],
+            "people_fail_judge_silent": failed["none"],
+        },
     }

@@ -29,7 +29,7 @@ from howsure.api.bodies import (
 from howsure.api.counters import PREFIX
 from howsure.api.errors import JsonAnswer
 from howsure.api.pages import LARGEST, MOST_AT_ONCE, PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
-from howsure.api.requests import StrictRoute, new_id, run_request
+from howsure.api.requests import StrictRoute, fields_named, new_id, run_request
 from howsure.api.schemas import answer, errors, list_answer
 from howsure.errors import NotFound
 from howsure.model.document import DocumentKind
@@ -117,7 +117,8 @@ async def start_run(request: Request, caller: Runner, host: Hosted, body: RunGiv
     )
     cases = tuple(document(kind, key, version) for kind, key, version in named if key)
     requested = run_request(body, cases, body.agent_id)
-    queued = await submit_run(host, requested, caller.within, new_id(request))
+    with fields_named(bot_id="agent_id"):
+        queued = await submit_run(host, requested, caller.within, new_id(request))
     if body.tags:
         await host.store.edit_run(queued.run.id, tags=list(dict.fromkeys(body.tags)))
     return await _shown(request, queued.run.id, caller, 202)
@@ -271,7 +272,7 @@ async def evaluate(request: Request, caller: Runner, host: Hosted, body: Evaluat
         raise HTTPException(400, detail)
     idle = [name for name in ("target", "simulator", "initial_payload") if body.mode and getattr(body, name)]
     if idle:
-        raise HTTPException(400, f"`mode: transcript` asks nobody: leave out {', '.join(idle)}")
+        raise HTTPException(400, f"`mode: transcript` calls no agent: leave out {', '.join(idle)}")
     run_id = new_id(request)
     test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
     requested = run_request(body, (test_set,), body.bot_id)
@@ -326,7 +327,7 @@ async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGive
 stream_router = APIRouter(tags=["runs"], route_class=StrictRoute)
 LOOK_SECONDS = 0.5
 KEY_CHECK_LOOKS = 4
-"""After how many looks the key of the listener is checked again: it may have been revoked."""
+"""After how many polls the listener's key is checked again: it may have been revoked."""
 SILENCE_SECONDS = 15.0
 LIVE = ("pending", "running")
 EVENT = {
@@ -337,7 +338,7 @@ EVENT = {
         "data": {"type": "string", "description": "The EvaluationRun, as JSON"},
     },
 }
-EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": EVENT}}}}
+EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {"schema": EVENT}}}, 204: {}}
 RESULT_LINES: dict[int | str, dict[str, Any]] = {
     200: {"content": {"application/x-ndjson": {"schema": {"type": "string"}}}}
 }
@@ -357,14 +358,17 @@ class ResultQueryParameters(OpenBody):
 @stream_router.get("/runs/{run_id}/events", response_class=Response, responses={**EVENTS, **errors(404)})
 async def events(request: Request, run_id: RunId, caller: Reader) -> Response:
     """Progress as it happens: an event `progress` with the run whenever it changes, and `end` when it has ended. Each
-    has an id; whoever sends the last one as `Last-Event-ID` hears of what is new since."""
+    has an id; whoever sends the last one as `Last-Event-ID` hears of what is new since, and 204 says that nothing will
+    be: a browser then stops asking."""
     run_views = run_views_of(request)
     first = await run_views.run(run_id, caller.within)
+    if first["status"] not in LIVE and request.headers.get("last-event-id") == _event_id("end", first):
+        return Response(status_code=204)
     return StreamingResponse(_progress(request, run_views, first, caller), media_type="text/event-stream")
 
 
 def _event_id(name: str, content: Json) -> str:
-    """What the event says, in short: whoever has heard it is not told again."""
+    """A digest of the event: a listener that has it does not get the event again."""
     return f"{name}-{sha256(msgspec.json.encode(content)).hexdigest()[:16]}"
 
 

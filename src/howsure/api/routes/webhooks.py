@@ -41,7 +41,8 @@ async def list_webhooks(
 
 @router.post("", status_code=201, responses={**answer(wire.NewWebhook, 201), **errors(409)})
 async def create_webhook(request: Request, caller: WebhookAdmin, host: Hosted, body: WebhookGiven) -> Response:
-    """Have an address told of events. Its host must be one of `service.hosts`; the secret is shown this once."""
+    """Register an address that receives events. Its host must be one of `service.hosts`; the secret is shown only
+    now."""
     check_address(host, body.url)
     await check_number(host, caller.within.home)
     webhook = Webhook(
@@ -67,7 +68,7 @@ async def one_webhook(id: WebhookId, caller: WebhookAdmin, host: Hosted) -> Resp
 
 @router.patch("/{id}", responses={**answer(wire.Webhook), **errors(404)})
 async def change_webhook(id: WebhookId, caller: WebhookAdmin, host: Hosted, body: WebhookChange) -> Response:
-    """What is not sent, or null, stays as it is. One that is not active is told of nothing, and what waits stays."""
+    """What is not sent, or null, stays as it is. An inactive webhook gets no events; deliveries that wait stay."""
     webhook = await host.store.webhooks.get(id, caller.within)
     if body.url is not None:
         check_address(host, body.url)
@@ -83,14 +84,14 @@ async def change_webhook(id: WebhookId, caller: WebhookAdmin, host: Hosted, body
 
 @router.delete("/{id}", status_code=204, responses={204: {}, **errors(404)})
 async def delete_webhook(id: WebhookId, caller: WebhookAdmin, host: Hosted) -> Response:
-    """With its deliveries; those that wait are not sent."""
+    """Delete it with its deliveries; those that wait are not sent."""
     await host.store.webhooks.remove(id, caller.within)
     return Response(status_code=204)
 
 
 @router.post("/{id}/test", responses={**answer(wire.WebhookDelivery), **errors(404, 409)})
 async def test_webhook(id: WebhookId, caller: WebhookAdmin, host: Hosted) -> Response:
-    """Send it `webhook.test` now, once, and tell what came of it."""
+    """Send `webhook.test` once, now, and return the outcome."""
     webhook = await host.store.webhooks.get(id, caller.within)
     if not webhook.active:
         raise HTTPException(409, "this webhook is not active: send `active: true` first")
@@ -105,7 +106,7 @@ async def test_webhook(id: WebhookId, caller: WebhookAdmin, host: Hosted) -> Res
 async def list_deliveries(
     request: Request, id: WebhookId, caller: WebhookAdmin, host: Hosted, limit: Limit = 50, cursor: Cursor = None
 ) -> Response:
-    """What it was told, newest first, and what came of it. Those that have ended stay for 30 days."""
+    """Its deliveries, newest first, with their outcome. Those that have ended stay for 30 days."""
     webhook = await host.store.webhooks.get(id, caller.within)
     found = await host.store.webhooks.deliveries(webhook.id, limit=limit, before=read_cursor(cursor))
     further = next_cursor(found[-1]) if len(found) == limit else None

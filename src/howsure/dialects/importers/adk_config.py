@@ -1,5 +1,5 @@
-"""What `adk eval` is told beside an eval set: the criteria of a `test_config.json`, rubrics and personas, in the shapes
-that cases keep them in (model/adk_criteria.py), and what cases have no place for."""
+"""The settings of `adk eval` beside an eval set: the criteria of a `test_config.json`, rubrics and personas, in the
+shapes that cases keep them in (model/adk_criteria.py), and what cases have no place for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from howsure.dialects.documents import load_json
-from howsure.dialects.importers.adk_recordings import either_case
+from howsure.dialects.importers.adk_recordings import calls_in, either_case, parts_of
 from howsure.dialects.importers.base import wrong_kind
 from howsure.dialects.problems import Spot, did_you_mean, shown
 from howsure.dialects.simulation_messages import objects_in
@@ -29,6 +29,17 @@ _LOST_CONFIG = {
     "user_simulator_config": "the simulated user is chosen with --simulator",
     "live_model_config": "there are no calls by voice",
 }
+_CASE = (
+    *("eval_id", "conversation", "conversation_scenario", "session_input", "rubrics", "final_session_state"),
+    "creation_timestamp",
+)
+_SESSION = ("app_name", "state")
+_TEXT = ("text", "thought_signature", "thoughtSignature")
+_LOST_SESSION = {
+    "user_id": "each case has a user of its own",
+    "session_id": "each case has a session of its own",
+}
+NO_PLACE = "the format has no place for it"
 PERSONAS = {
     "EXPERT": "An expert who gives every detail at once, brief and businesslike; corrects a mistake once.",
     "NOVICE": "A newcomer, friendly and patient, who gives details only when asked and cannot correct the assistant.",
@@ -100,6 +111,35 @@ def _read_criterion(name: str, value: Any, at: Spot, config: EvalConfig) -> Iter
 
 def _snake_case(key: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).lower()
+
+
+def lost_fields(element: Any) -> Iterator[tuple[str, str]]:
+    """What a case does not carry of its own fields, and of those of its session."""
+    for key, value in element.items():
+        if value and _snake_case(key) not in _CASE:
+            yield key, NO_PLACE
+    session = either_case(element, "session_input")
+    for key, value in session.items() if isinstance(session, dict) else ():
+        if value and (name := _snake_case(key)) not in _SESSION:
+            yield f"session_input.{name}", _LOST_SESSION.get(name, NO_PLACE)
+
+
+def lost_parts(element: Any) -> Iterator[tuple[str, str]]:
+    """What a case does not carry of its turns."""
+    for turn in objects_in(either_case(element, "conversation")):
+        if _holds_more_than_text(either_case(turn, "user_content")):
+            yield "conversation.user_content", "only text is sent to the agent"
+        if _holds_more_than_text(either_case(turn, "final_response")):
+            yield "conversation.final_response", "only the text of an expected answer is compared, without thoughts"
+        data = either_case(turn, "intermediate_data")
+        events = objects_in(either_case(data, "invocation_events"))
+        responses = [response for event in events for response in calls_in(event.get("content"), "function_response")]
+        if responses or either_case(data, "tool_responses"):
+            yield "conversation.intermediate_data", "what expected calls gave back is compared by no criterion"
+
+
+def _holds_more_than_text(content: Any) -> bool:
+    return any(value for part in parts_of(content) for key, value in part.items() if key not in _TEXT)
 
 
 def criteria_of(metrics: Sequence[Json]) -> Json:

@@ -5,13 +5,20 @@ the turns of one), or as a list of `scenarios`. Each eval case becomes a golden 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from howsure.dialects.documents import load_json
-from howsure.dialects.importers.adk_config import EvalConfig, persona_of, read_config, rubrics_of
+from howsure.dialects.importers.adk_config import (
+    EvalConfig,
+    lost_fields,
+    lost_parts,
+    persona_of,
+    read_config,
+    rubrics_of,
+)
 from howsure.dialects.importers.adk_recordings import either_case, expected_calls, text_of, without_private_keys
 from howsure.dialects.importers.base import HashIds, ImportOptions, OptionImporter, is_list, wrong_kind
 from howsure.dialects.importers.raw_logs import (
@@ -105,7 +112,8 @@ class _EvalSetReader:
             problems = [at.problem("missing-field", "there is no turn in this case", expected="a list of turns")]
         yield from problems
         if not problems:
-            yield from self._made(str(either_case(element, "eval_id") or ""), turns, self._source(element), spot)
+            lost = [*lost_fields(element), *lost_parts(element)]
+            yield from self._made(str(either_case(element, "eval_id") or ""), turns, self._source(element), spot, lost)
 
     def conversation(self, element: Json, spot: Spot) -> Iterator[Case | Problem]:
         data = element.get("data")
@@ -128,8 +136,8 @@ class _EvalSetReader:
         persona, lost = persona_of(either_case(scenario, "user_persona"))
         scenario_input = Scenario(persona=persona or SOMEBODY, initial_message=opening, plan=steps)
         id = self._named(str(either_case(element, "eval_id") or ""), [LoggedTurn(query=opening)])
-        self._losses += [(id, field, why) for field, why in lost]
-        yield self._counted(question(id, [], self._source(element), self._options, scenario_input))
+        case = question(id, [], self._source(element), self._options, scenario_input)
+        yield self._counted(case, [*lost_fields(element), *lost])
 
     def scenario(self, element: Json, spot: Spot) -> Iterator[Case | Problem]:
         """One of the scenarios that `adk eval_set add_eval_case` reads."""
@@ -142,22 +150,29 @@ class _EvalSetReader:
         reference = case.metadata.get("reference_data", {}) | {CRITERIA: self._config.criteria}
         return self._counted(replace(case, metadata=case.metadata | {"reference_data": reference}))
 
-    def _counted(self, case: Case) -> Case:
-        """The case, once what it does not carry of the configuration is noted."""
-        self._losses += [(case.id, field, why) for field, why in self._config.lost]
+    def _counted(self, case: Case, lost: Iterable[tuple[str, str]] = ()) -> Case:
+        """The case, once what it does not carry of its source and of the configuration is noted."""
+        self._losses += [(case.id, field, why) for field, why in dict.fromkeys((*lost, *self._config.lost))]
         return case
 
-    def _made(self, name: str, turns: list[LoggedTurn], source: QuestionSource, spot: Spot) -> Iterator[Case | Problem]:
+    def _made(
+        self,
+        name: str,
+        turns: list[LoggedTurn],
+        source: QuestionSource,
+        spot: Spot,
+        lost: Sequence[tuple[str, str]] = (),
+    ) -> Iterator[Case | Problem]:
         if self._options.per_turn:
             for number, turn in enumerate(turns, start=1):
                 alone = source.of_turn(number)
-                yield self._counted(question(hash_id(self._ids, [turn]), [turn], alone, self._options))
+                yield self._counted(question(hash_id(self._ids, [turn]), [turn], alone, self._options), lost)
             return
         if name and self._names.setdefault(name, spot.line) != spot.line:
             message = f"the id {shown(name)} stands on line {self._names[name]} already"
             yield spot.below("eval_id").problem("duplicate-id", message, found=shown(name), hint="ids must be unique")
             return
-        yield self._counted(question(self._named(name, turns), turns, source, self._options))
+        yield self._counted(question(self._named(name, turns), turns, source, self._options), lost)
 
     def _named(self, name: str, turns: list[LoggedTurn]) -> str:
         """The id of a case: its own name, after --prefix; else a hash."""

@@ -13,6 +13,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from howsure.dialects.documents import JsonDocument, load_json
 from howsure.dialects.importers.adk_config import criteria_of, rubrics_of
@@ -203,7 +204,9 @@ class _History:
 
     def cases(self, key: str) -> Iterator[tuple[Json, Case | Problem]]:
         reason = self._unwanted()
-        declared, problems = declared_tools_of(None if reason else self._folder)
+        # Histories of ADK 2 tell the tools themselves.
+        tells = all(_told_agents(_actual(result)) for result in objects_in(self._document.value[key]))
+        declared, problems = declared_tools_of(None if reason or tells else self._folder)
         yield from (({}, problem) for problem in problems)
         for spot, result in self._document.elements(key):
             if not isinstance(result, dict):
@@ -227,8 +230,7 @@ class _History:
         return ""
 
     def _case(self, result: Json, spot: Spot, declared: list[Json]) -> Iterator[Case | Problem]:
-        invocations = objects_in(either_case(result, "eval_metric_result_per_invocation"))
-        actual = objects_in([either_case(one, "actual_invocation") for one in invocations])
+        actual = _actual(result)
         session = either_case(result, "session_details") or {}
         events = objects_in(either_case(session, "events"))
         if not events:
@@ -244,8 +246,7 @@ class _History:
     def _conversation(
         self, result: Json, session: Json, events: list[Json], actual: list[Json], declared: list[Json]
     ) -> AdkConversation:
-        details = [either_case(either_case(one, "app_details"), "agent_details") for one in actual]
-        agents = [agent for one in details if isinstance(one, dict) for agent in objects_in(list(one.values()))]
+        agents = _told_agents(actual)
         state = either_case(session, "state")
         # `shop_basic_1794716110.99` is a run of `basic` by the app `shop`.
         app, run_of, _ = self._run.partition(f"_{either_case(result, 'eval_set_id')}_")
@@ -268,6 +269,18 @@ class _History:
             reference=_reference(expected, actual, result),
             columns={f"adk_score.{name}": score for name, score in _scores(result)},
         )
+
+
+def _actual(result: Any) -> list[Json]:
+    """The turns as they were."""
+    invocations = objects_in(either_case(result, "eval_metric_result_per_invocation"))
+    return objects_in([either_case(one, "actual_invocation") for one in invocations])
+
+
+def _told_agents(actual: list[Json]) -> list[Json]:
+    """The agents with their instructions and tools, as the turns tell them."""
+    details = [either_case(either_case(one, "app_details"), "agent_details") for one in actual]
+    return [agent for one in details if isinstance(one, dict) for agent in objects_in(list(one.values()))]
 
 
 def _durations(actual: list[Json]) -> list[Json]:

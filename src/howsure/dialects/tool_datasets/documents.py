@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ Row = dict[str, Any]
 
 
 class TagValue(Struct, frozen=True):
-    """What stands behind a YAML tag that only the other tool knows, such as `!function`."""
+    """The value of a YAML tag that only the other tool knows, such as `!function`."""
 
     tag: str
     text: str
@@ -46,7 +47,7 @@ ToolLoader.yaml_implicit_resolvers = {
     first: [each for each in rules if each[0] not in (BOOLEAN, TIMESTAMP)]
     for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-ToolLoader.add_implicit_resolver(BOOLEAN, re.compile("true|True|TRUE|false|False|FALSE"), list("tTfF"))
+ToolLoader.add_implicit_resolver(BOOLEAN, re.compile("(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
 ToolLoader.add_multi_constructor("!", lambda loader, suffix, node: TagValue(f"!{suffix}", str(node.value)))
 
 
@@ -98,6 +99,17 @@ class ToolFolder:
             message = f"{bare!r} is outside the folder of this file; only what lies in it is read"
             self.problems.append(spot.problem("outside-folder", message, found=shown(name), hint="move it, or copy it"))
         return None
+
+    def beside(self, spot: Spot, name: str) -> str:
+        """A name that a file of the folder gives to one near it, as seen from the folder."""
+        return relpath(Path(spot.file).parent / name.removeprefix(FILE_PREFIX), self.folder)
+
+    def matching(self, pattern: str) -> list[str]:
+        """The files in the folder whose names fit, such as `tests/*.csv`."""
+        pattern = pattern.removeprefix(FILE_PREFIX).removeprefix("./")
+        if not pattern or ".." in Path(pattern).parts or Path(pattern).is_absolute():
+            return []
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.glob(pattern) if path.is_file())
 
     def text(self, path: Path) -> str:
         with open_file(path, self._watch) as file:

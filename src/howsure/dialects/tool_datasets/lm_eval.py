@@ -18,7 +18,13 @@ from howsure.matching.numbers import read_number
 from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import CorrectChoice, ExactText, Expectation, NumericAnswer, ReferenceAnswer
 
-_TASK = re.compile(rb"^(doc_to_text|doc_to_target|doc_to_choice)\s*:", re.MULTILINE)
+_TASK = re.compile(rb"^['\"]?(doc_to_text|doc_to_target|doc_to_choice|include|task|group)['\"]?[ \t]*:", re.MULTILINE)
+_KEYS = (
+    {b"doc_to_text", b"doc_to_target"},
+    {b"doc_to_text", b"doc_to_choice"},
+    {b"include", b"task"},
+    {b"group", b"task"},
+)
 LOCAL = ("json", "csv", "parquet", "arrow")
 SPLITS = ("test_split", "validation_split", "training_split")
 FINAL = "####"
@@ -31,10 +37,15 @@ class LmEvalDialect(ToolDialect):
     name = "lm-eval"
 
     def detect(self, path: Path, head: bytes) -> bool:
-        return path.suffix.lower() in ("", ".yaml", ".yml") and len(set(_TASK.findall(head))) > 1
+        found = set(_TASK.findall(head)) if path.suffix.lower() in ("", ".yaml", ".yml") else set()
+        return any(keys <= found for keys in _KEYS)
 
     def cases(self, folder: ToolFolder) -> Iterator[tuple[Spot, Case]]:
         task = _task(folder.path, folder)
+        if isinstance(task.get("task"), list):
+            message, hint = "this is a group of tasks, with no data of its own", "give the file of one of its tasks"
+            folder.problems.append(Spot(str(folder.path), None, "task").problem("task-group", message, hint=hint))
+            return
         ids = HashIds(str(task.get("task") or "task"))
         if code := [name for name, value in task.items() if isinstance(value, TagValue)]:
             folder.lack(f"`{code[0]}`", len(code), why=IS_CODE)

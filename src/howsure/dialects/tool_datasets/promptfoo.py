@@ -41,15 +41,26 @@ from howsure.policies.verdicts import PASS_RULE
 
 EXPECTED = "__expected"
 MOST_COMBINATIONS = 10_000
-TEXTS = (".txt", ".md", ".j2", ".json", *YAML_ENDINGS)
-CODE_ENDINGS = (".py", ".js", ".ts", ".mjs", ".cjs", ".xlsx")
-_KEYS = re.compile(rb"^(prompts|providers|targets|tests|defaultTest|scenarios)[ \t]*:", re.MULTILINE)
+TEXTS = (".txt", ".md", ".j2", ".json", ".jsonl", *YAML_ENDINGS)
+CODE_ENDINGS = (".py", ".js", ".ts", ".mjs", ".cjs", ".rb")
+MEDIA = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".mp3", ".wav", ".mp4", ".webm", ".pdf")
+_KEYS = re.compile(
+    rb"^['\"]?(prompts|providers|targets|tests|defaultTest|scenarios|redteam)['\"]?[ \t]*:", re.MULTILINE
+)
+_SCHEMA = b"promptfoo.dev/config-schema"
+_FETCHED = re.compile(r"(https?|huggingface|az|s3|gs)://")
+_ENVIRONMENT = re.compile(r"\{[{%][^}]*\benv\.")
 _COMMA = re.compile(r"(?<!\\),")
 USED = (
     "$schema", "description", "tags", "outputPath", "sharing", "writeLatestResults", "metadata", "commandLineOptions",
     "prompts", "providers", "targets", "tests", "defaultTest", "scenarios", "assertionTemplates",
 )  # fmt: skip
 """Keys of a configuration that are used here, or make no difference."""
+TEST_KEYS = frozenset((
+    "description", "vars", "assert", "metadata", "options", "threshold", "providerOutput", "prefix", "suffix",
+    "transform", "disableVarExpansion", "disableDefaultAsserts",
+))  # fmt: skip
+"""Keys of a test, and of its options, that are used here."""
 Prompts = Mapping[str, str]
 
 
@@ -74,7 +85,7 @@ class PromptfooDialect(ToolDialect):
             keys = set(top_level_keys(head.decode("utf-8", "ignore")))
             return bool(keys & {"providers", "targets"}) and bool(keys & {"prompts", "tests"}) and "results" not in keys
         found = {match[1] for match in _KEYS.finditer(head)} if ending in YAML_ENDINGS else set()
-        return len(found) > 1 and bool(found & {b"prompts", b"providers", b"tests"})
+        return bool(found) and (len(found) > 1 or _SCHEMA in head)
 
     def cases(self, folder: ToolFolder) -> Iterator[tuple[Spot, Case]]:
         config = _read_config(folder)
@@ -89,7 +100,7 @@ class PromptfooDialect(ToolDialect):
                     yield spot, msgspec.structs.replace(case, id=ids.of(_canonical(values)))
 
     def candidates(self, path: Path) -> FileCandidates:
-        """Who answers, by the configuration, and the code with which answers are checked."""
+        """The candidates of the configuration, and the code that checks answers."""
         folder = ToolFolder(path)
         try:
             config = _read_config(folder)
@@ -105,12 +116,16 @@ class PromptfooDialect(ToolDialect):
     def _case(self, test: Row, values: Row, prompts: Prompts, folder: ToolFolder, spot: Spot) -> Case | None:
         before, options = len(folder.problems), test["options"]
         values = {name: _content(value, folder, spot.below("vars", name)) for name, value in values.items()}
+        if len(folder.problems) > before:
+            return None
         asked = {name: _input(text, values, options, folder, spot) for name, text in prompts.items()}
         asked = asked or {"": _without_prompt(values, folder)}
         found = AssertionSet(values=values, folder=folder, languages=self._languages)
         found.add_all(test["assert"], spot.below("assert"))
         if options.get("transform"):
             folder.lack(f"transform of the answer ({shown(options['transform'])})", why=IS_CODE)
+        for name in sorted({*test, *options} - TEST_KEYS):
+            folder.lack(f"`{name}` of a test")
         inputs = [each for each in asked.values() if each is not None]
         if len(folder.problems) > before or len(inputs) < len(asked):
             return None
@@ -170,13 +185,14 @@ def _prompts(config: JsonDocument, folder: ToolFolder) -> dict[str, str]:
 def _prompt_file(name: str, label: str, folder: ToolFolder, spot: Spot) -> Iterator[tuple[str, str]]:
     """The prompts in a file, or in all that a pattern names; `---` separates those of a text."""
     if not name.endswith(TEXTS):
-        folder.lack(f"prompt that code makes ({name})", why=IS_CODE)
+        code = name.partition(":")[0].endswith(CODE_ENDINGS)
+        folder.lack(f"prompt in {name}", why=IS_CODE if code else f"has none of the endings {', '.join(TEXTS)}")
         return
-    inside = ".." not in Path(name).parts and not Path(name).is_absolute()
-    names = sorted(str(path.relative_to(folder.folder)) for path in folder.folder.glob(name)) if inside else []
+    names = folder.matching(name)
     for path in filter(None, (folder.find(each, spot) for each in names or [name])):
         text = folder.text(path)
-        pieces = re.split(r"(?m)^---\s*$", text) if path.suffix == ".txt" else [text]
+        between = {".txt": r"(?m)^---\s*$", ".jsonl": r"\n"}.get(path.suffix)
+        pieces = [each for each in re.split(between, text) if each.strip()] if between else [text]
         for piece in pieces:
             yield (path.stem if len(names) > 1 and len(pieces) == 1 else label), piece.strip("\n")
 
@@ -189,18 +205,43 @@ def _tests(config: JsonDocument, folder: ToolFolder) -> Iterator[tuple[Spot, Row
         default = object_in(folder.value(path)) if path else {}
     templates = object_in(config.value.get("assertionTemplates"))
     for spot, raw in _raw_tests(config, folder):
-        yield spot, _merged(raw, default, templates)
-    for spot, scenario in folder.objects(config.elements("scenarios"), "an object with `config` and `tests`"):
-        for data, test in product(scenario.get("config") or [{}], scenario.get("tests") or [{}]):
-            both = {**data, **test, "vars": {**(data.get("vars") or {}), **(test.get("vars") or {})}}
-            yield spot, _merged(both, default, templates)
+        yield spot, _merged(raw, default, templates, folder, spot)
+    for spot, scenario in folder.objects(_in_files(config, "scenarios", folder), "an object with `config` and `tests`"):
+        parts = ([*_scenario_rows(scenario.get(key), folder, spot.below(key))] for key in ("config", "tests"))
+        for data, test in product(*(rows or [{}] for rows in parts)):
+            given = (_variables(each.get("vars"), folder, spot.below("vars")) for each in (data, test))
+            both = {**data, **test, "vars": {name: value for each in given for name, value in each.items()}}
+            yield spot, _merged(both, default, templates, folder, spot)
+
+
+def _in_files(config: JsonDocument, key: str, folder: ToolFolder) -> Iterator[tuple[Spot, Any]]:
+    """The elements of a list; one that names a file of JSON or YAML is what stands in it."""
+    for spot, each in config.elements(key):
+        path = folder.find(each, spot) if isinstance(each, str) and each.startswith(FILE_PREFIX) else None
+        value = folder.value(path) if path else each
+        yield from ((spot, inner) for inner in (value if isinstance(value, list) else [value]))
+
+
+def _scenario_rows(raw: Any, folder: ToolFolder, spot: Spot) -> Iterator[Row]:
+    for each in raw if isinstance(raw, list) else [raw or []]:
+        if isinstance(each, str):
+            yield from (row for _, row in _test_file(each, spot, folder))
+        else:
+            yield object_in(each)
 
 
 def _raw_tests(config: JsonDocument, folder: ToolFolder) -> Iterator[tuple[Spot, Row]]:
     raw, spot = config.value.get("tests"), config.spot.below("tests")
-    if isinstance(raw, dict):
-        folder.lack("tests that are made by a generator")
-    for place, each in [(spot, raw)] if isinstance(raw, str) else config.elements("tests"):
+    if not raw and not config.value.get("scenarios"):
+        if "redteam" in config.value:
+            message = "there are no tests here: promptfoo makes those of `redteam` before it runs"
+            hint = "`promptfoo redteam generate` writes them to redteam.yaml; give that file"
+            folder.problems.append(config.spot.below("redteam").problem("no-tests", message, hint=hint))
+        elif config.value.get("prompts"):
+            yield spot, {}  # the prompts as they are
+    for place, each in config.elements("tests") if isinstance(raw, list) else [(spot, raw)] if raw else ():
+        if isinstance(each, dict) and "path" in each and "vars" not in each:
+            each = str(each["path"])  # of a generator
         if isinstance(each, str):
             yield from _test_file(each, place, folder)
         else:
@@ -208,14 +249,23 @@ def _raw_tests(config: JsonDocument, folder: ToolFolder) -> Iterator[tuple[Spot,
 
 
 def _test_file(name: str, spot: Spot, folder: ToolFolder) -> Iterator[tuple[Spot, Row]]:
-    if re.match(r"(https?|huggingface|az|s3)://", name) or Path(name).suffix in CODE_ENDINGS:
-        message = f"tests that are fetched or made by code are not read: {name}"
-        hint = "write them to a CSV, JSON or JSONL file in this folder"
+    bare = name.removeprefix(FILE_PREFIX)
+    if _FETCHED.match(name) or not bare.lower().endswith((".csv", ".tsv", ".jsonl", ".json", *YAML_ENDINGS, "*")):
+        what = "in a workbook" if ".xls" in bare else "fetched" if _FETCHED.match(name) else "made by code"
+        message, hint = (
+            f"tests that are {what} are not read: {name}",
+            "write them to a CSV, JSON or JSONL file in this folder",
+        )
         folder.problems.append(spot.problem("no-counterpart", message, found=shown(name), hint=hint))
         return
-    path = folder.path if folder.path.name == name.removeprefix(FILE_PREFIX) else folder.find(name, spot)
-    for place, row in folder.rows(path) if path else ():
-        yield place, _table_test(row, folder, place) if is_table(path or folder.path) else row
+    named = (
+        [folder.path]
+        if folder.path.name == bare
+        else [folder.find(each, spot) for each in folder.matching(bare) or [name]]
+    )
+    for path in filter(None, named):
+        for place, row in folder.rows(path):
+            yield place, _table_test(row, folder, place) if is_table(path) else row
 
 
 def _table_test(row: Row, folder: ToolFolder, spot: Spot) -> Row:
@@ -247,9 +297,11 @@ def _table_test(row: Row, folder: ToolFolder, spot: Spot) -> Row:
     return test
 
 
-def _merged(raw: Row, default: Row, templates: Row) -> Row:
+def _merged(raw: Row, default: Row, templates: Row, folder: ToolFolder, spot: Spot) -> Row:
     """A test with what holds for all, and with its assertions in place of references to them."""
-    parts = {name: {**object_in(default.get(name)), **object_in(raw.get(name))} for name in ("vars", "metadata")}
+    given = [_variables(each.get("vars"), folder, spot.below("vars")) for each in (default, raw)]
+    metadata = {**object_in(default.get("metadata")), **object_in(raw.get("metadata"))}
+    parts = {"vars": {**given[0], **given[1]}, "metadata": metadata}
     options = {**object_in(default.get("options")), **object_in(raw.get("options"))}
     asserts: Any = raw.get("assert") or []
     if not options.get("disableDefaultAsserts") and isinstance(asserts, list):
@@ -260,9 +312,25 @@ def _merged(raw: Row, default: Row, templates: Row) -> Row:
     return {"threshold": default.get("threshold"), **raw, **parts, "options": options, "assert": asserts}
 
 
+def _variables(raw: Any, folder: ToolFolder, spot: Spot) -> Row:
+    """The variables of a test, which may stand in files; a pattern of file names is the list of those that fit."""
+    if isinstance(raw, str | list):
+        names = (folder.beside(spot, str(each)) for each in (raw if isinstance(raw, list) else [raw]))
+        paths = (folder.find(each, spot) for name in names for each in folder.matching(name) or [name])
+        raw = {name: value for path in filter(None, paths) for name, value in object_in(folder.value(path)).items()}
+    return {name: _files_that_fit(value, folder) for name, value in object_in(raw).items()}
+
+
+def _files_that_fit(value: Any, folder: ToolFolder) -> Any:
+    pattern = value.removeprefix(FILE_PREFIX) if isinstance(value, str) and value.startswith(FILE_PREFIX) else ""
+    found = folder.matching(pattern) if "*" in pattern else []
+    return [f"{FILE_PREFIX}{each}" for each in found] or value
+
+
 def _combinations(values: Row, options: Row, folder: ToolFolder, spot: Spot) -> Iterator[Row]:
-    """Every combination of the variables that are lists."""
-    lists = [] if options.get("disableVarExpansion") else [name for name in values if isinstance(values[name], list)]
+    """Every combination of the variables that are lists of texts; any other list is one value."""
+    lists = [name for name in values if isinstance(values[name], list) and isinstance((values[name] or [0])[0], str)]
+    lists = [] if options.get("disableVarExpansion") else lists
     if (many := prod(len(values[name]) for name in lists)) > MOST_COMBINATIONS:
         message = f"these lists have {many:,} combinations; of one test {MOST_COMBINATIONS:,} are read at most"
         hint = "`options: {disableVarExpansion: true}` leaves lists as they are"
@@ -276,9 +344,16 @@ def _content(value: Any, folder: ToolFolder, spot: Spot) -> Any:
     """A variable; one that names a file is what stands in it."""
     if not isinstance(value, str) or not value.startswith(FILE_PREFIX):
         return value
+    file = value.removeprefix(FILE_PREFIX)
+    if file.partition(":")[0].endswith(CODE_ENDINGS):
+        folder.lack("variable that code makes", why=IS_CODE)
+        return ""
+    if file.lower().endswith(MEDIA):
+        message = f"this variable is an image, a sound or a PDF: {file}; only texts are asked here"
+        folder.problems.append(spot.problem("not-text", message, found=shown(value), hint="leave the test out"))
+        return ""
     path = folder.find(value, spot)
-    if path is None or path.suffix in CODE_ENDINGS:
-        folder.lack("variable that code makes", int(path is not None), why=IS_CODE)
+    if path is None:
         return ""
     content = folder.value(path)
     return content.strip() if isinstance(content, str) else content
@@ -287,6 +362,8 @@ def _content(value: Any, folder: ToolFolder, spot: Spot) -> Any:
 def _input(text: str, values: Row, options: Row, folder: ToolFolder, spot: Spot) -> Input | None:
     """The prompt with the variables in it: a text, or a list of chat messages."""
     text = f"{options.get('prefix', '')}{text}{options.get('suffix', '')}"
+    if _ENVIRONMENT.search(text):
+        folder.lack("prompt with a variable of the environment", why="which is empty here")
     try:
         filled = fill_all(_chat(text), values)
         said = _chat(filled) if isinstance(filled, str) else filled

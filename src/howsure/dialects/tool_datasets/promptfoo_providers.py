@@ -48,19 +48,29 @@ def provider_candidates(config: JsonDocument, folder: ToolFolder, prompts: Seque
 
 def _providers(config: JsonDocument, folder: ToolFolder) -> Iterator[tuple[str, str, Row]]:
     raw = config.value.get("providers") or config.value.get("targets") or []
-    for each in raw if isinstance(raw, list) else [raw]:
+    for each in _inside_files(raw if isinstance(raw, list) else [raw], config, folder):
         provider = {"id": each} if isinstance(each, str) else object_in(each)
         if "id" not in provider and len(provider) == 1:
             ((id, inner),) = provider.items()
             provider = {"id": id, **inner} if isinstance(inner, dict) else {"id": f"{id}:{inner}"}
         id, label = str(provider.get("id") or "?"), str(provider.get("label") or "")
-        if id.startswith(FILE_PREFIX) and id.endswith((".json", *YAML_ENDINGS)):
-            path = folder.find(id, config.spot.below("providers"))
-            provider = object_in(folder.value(path)) if path else {}
-            id, label = str(provider.get("id") or id), label or str(provider.get("label") or "")
         if each:
             rest = {key: provider[key] for key in ("transform", "prompts", "env") if key in provider}
             yield id, label, {**object_in(provider.get("config")), **rest}
+
+
+def _inside_files(raw: list[Any], config: JsonDocument, folder: ToolFolder) -> Iterator[Any]:
+    """The providers; those in a file of JSON or YAML, which may hold several, in place of its name."""
+    for each in raw:
+        id = str(each.get("id") or "") if isinstance(each, dict) else str(each)
+        if not (id.startswith(FILE_PREFIX) and id.endswith((".json", *YAML_ENDINGS))):
+            yield each
+        elif path := folder.find(id, config.spot.below("providers")):
+            found, own = folder.value(path), {key: value for key, value in object_in(each).items() if key != "id"}
+            yield from (
+                {**inner, **own} if own and isinstance(inner, dict) else inner
+                for inner in (found if isinstance(found, list) else [found])
+            )
 
 
 def _target(id: str, settings: Row, folder: ToolFolder) -> tuple[Row, Row]:

@@ -25,7 +25,7 @@ from howsure.dialects.tool_datasets.documents import (
 from howsure.model.case import UNCHECKED, Case
 from howsure.model.expectation import Expectation, IncludedText, ReferenceAnswer
 
-_CASES = re.compile(rb"^cases\s*:", re.MULTILINE)
+_CASES = re.compile(rb"^['\"]?cases['\"]?\s*:", re.MULTILINE)
 _INPUTS = re.compile(rb"^[ \t-]+inputs[ \t]*:", re.MULTILINE)
 
 
@@ -39,7 +39,8 @@ class PydanticEvalsDialect(ToolDialect):
         if path.suffix.lower() in YAML_ENDINGS:
             return bool(_CASES.search(head) and _INPUTS.search(head))
         keys = top_level_keys(head.decode("utf-8", "ignore")) if path.suffix.lower() == ".json" else []
-        return ("cases" in keys and b'"inputs"' in head) or ("$defs" in keys and b"LLMJudge" in head)
+        listed = "cases" in keys and b'"inputs"' in head and b'"task_duration"' not in head
+        return listed or ("$defs" in keys and b"LLMJudge" in head)
 
     def cases(self, folder: ToolFolder) -> Iterator[tuple[Spot, Case]]:
         document, ids = folder.document(folder.path), HashIds("case")

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from howsure.dialects.base import Watch
-from howsure.dialects.lines import Row, RowDialect
+from howsure.dialects.lines import Row, RowDialect, is_table
 from howsure.dialects.plain import PlainDialect
 from howsure.dialects.plain_columns import EXPECTED, INPUT, METADATA, NESTED, RESPONSE, TableOptions
 from howsure.dialects.plain_rows import RETRIEVED, row_of
@@ -20,6 +20,7 @@ from howsure.dialects.tables import head_names
 from howsure.errors import Problem
 from howsure.model.case import Case
 from howsure.model.expectation import Trajectory
+from howsure.model.transcript import BrokenRecording
 
 STEPS = ("outputs.trajectory", "outputs.expected_trajectory")
 ENDINGS = (".json", ".jsonl", ".ndjson", ".csv")
@@ -61,17 +62,18 @@ class ToolTable(PlainDialect):
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         for each in super().read_watched(path, watch):
-            yield _with_trajectory(each) if isinstance(each, Case) else each
+            yield _of_a_dataset(each) if isinstance(each, Case) else each
 
     def case(self, row: Row) -> Case:
-        return _with_trajectory(super().case(row))
+        return _of_a_dataset(super().case(row))
 
     def row(self, case: Case) -> Row:
         found = row_of(case)
         kept: Row = found.pop(METADATA, {})
         if self._format.spread:
             found, kept = {**found, **kept}, {}
-        parts = {name: kept[name] for name in kept if name.partition(".")[0] in NESTED}
+        nests = any("." in name for name in self._format.names.values())
+        parts = {name: kept[name] for name in kept if nests and name.partition(".")[0] in NESTED}
         kept = {name: kept[name] for name in kept if name not in parts}
         named = {self._format.names.get(role, role): value for role, value in found.items()}
         row: Row = {}
@@ -84,11 +86,13 @@ class ToolTable(PlainDialect):
         return row
 
     def write(self, cases: Iterable[Case], path: Path) -> None:
-        RowDialect.write(self, cases, path)
+        (RowDialect if is_table(path) else PlainDialect).write(self, cases, path)
 
 
-def _with_trajectory(case: Case) -> Case:
-    """A list `trajectory` among the outputs is the expected trajectory."""
+def _of_a_dataset(case: Case) -> Case:
+    """An empty answer is none yet; a list `trajectory` among the outputs is the expected trajectory."""
+    if isinstance(case.recorded, BrokenRecording):
+        case = replace(case, recorded=None)
     steps: list[Any] = next((case.metadata[name] for name in STEPS if isinstance(case.metadata.get(name), list)), [])
     if not steps or not all(isinstance(each, str) for each in steps):
         return case

@@ -155,15 +155,29 @@ def _as_javascript(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")) if isinstance(value, dict | list) else value
 
 
+class _NunjucksObject(dict[str, Any]):
+    """An object of Nunjucks: `{% for key, value in it %}` goes over its pairs."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items())
+
+
+def _as_nunjucks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _NunjucksObject({key: _as_nunjucks(each) for key, each in value.items()})
+    return [_as_nunjucks(each) for each in value] if isinstance(value, list) else value
+
+
 def _sandbox(shown: Callable[[Any], Any], undefined: type[Undefined]) -> _TemplateSandbox:
     def finalize(value: Any) -> Any:
         _spend(value)
         return shown(value)
 
     made = _TemplateSandbox(finalize=finalize, undefined=undefined, keep_trailing_newline=True, autoescape=False)
-    made.globals = {"range": made.globals["range"]}  # the sandbox has bounded it
+    made.globals = {"range": made.globals["range"], "env": {}}  # the sandbox has bounded the range
     own: dict[str, Callable[..., Any]] = {
         "dump": lambda value, *_: json.dumps(value, ensure_ascii=False),
+        "load": lambda value: value if isinstance(value, dict | list) else json.loads(value),
         "compared": lambda value: value,
     }
     own["concatenated"] = lambda values: "".join(map(str, values))
@@ -191,6 +205,8 @@ def fill(text: str, values: Mapping[str, Any], sandbox: _TemplateSandbox = NUNJU
     """The text with these values in it; `TemplateFailed` says why it cannot be."""
     if "{{" not in text and "{%" not in text and "{#" not in text:
         return text
+    if "{% for" in text and sandbox is NUNJUCKS:
+        values = {name: _as_nunjucks(value) for name, value in values.items()}
     pieces: list[str] = []
     length = 0
     with _attributed():

@@ -20,4 +20,5 @@ def results_readers() -> tuple[ResultsReader, ...]:
     known = (InspectLogReader(), PromptfooResultsReader(), LmEvalReader(), HelmRunReader(), DeepEvalRunReader())
     others = (OpenAIItemReader(), OaievalLogReader(), EveryEvalEverReader(), JUnitReportReader())
     experiments = (tables.LangSmithReader(), tables.MLflowTableReader(), tables.BraintrustReader())
-    return (*known, *others, *experiments, tables.LangfuseRunReader(), AdkHistoryReader())
+    last = (tables.LangfuseRunReader(), AdkHistoryReader(), tables.AzureReader(), tables.PydanticReportReader())
+    return (*known, *others, *experiments, *last)

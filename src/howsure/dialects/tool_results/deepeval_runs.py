@@ -1,6 +1,7 @@
-"""Test runs of DeepEval (Confident AI): the JSON that `deepeval test run` and `evaluate` leave
-(`.deepeval/.latest_test_run.json`, or a file in DEEPEVAL_RESULTS_FOLDER), with single and conversational test cases.
-The verdict is DeepEval's own `success`, unless a metric broke and none failed: the case is then errored."""
+"""Test runs of DeepEval (Confident AI): the JSON that `deepeval test run` and `evaluate` leave (in `.deepeval`,
+`.latest_test_run.json` and `.latest_run_full.json`, or a file in DEEPEVAL_RESULTS_FOLDER), with single and
+conversational test cases. The verdict is DeepEval's own `success`, unless a metric broke and none failed: the case is
+then errored."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from howsure.dialects.strict_json import Json, head_keys
 from howsure.dialects.tool_results import samples
 from howsure.dialects.tool_results.base import ResultsRecord
 from howsure.dialects.tool_results.samples import SampleRecord, read_records, show_value
-from howsure.dialects.tool_results.streams import container_fault, json_document
+from howsure.dialects.tool_results.streams import container_fault, json_document, read_head
 from howsure.model.case import Script, SingleTurn
 from howsure.model.expectation import Expectation, ExpectedCall, Goal, ReferenceAnswer, ToolCalls
 from howsure.model.score import Grade
@@ -19,7 +20,7 @@ from howsure.model.tool_runs import Statistic, ToolAggregate, ToolRun, one_model
 from howsure.model.transcript import Message, Role, ToolCall, ToolResult
 
 TOOL = "deepeval"
-SINGLE, TALKS = "testCases", "conversationalTestCases"
+SINGLE, TALKS, WRAPPED = "testCases", "conversationalTestCases", "testRunData"
 METADATA = ("context", "retrievalContext", "scenario", "userDescription", "comments", "tags", "metadata")
 BROKEN = "DeepEval counts a case whose metric broke as failed; here it is errored."
 
@@ -32,15 +33,18 @@ class DeepEvalRunReader:
     def detect(self, path: Path, head: bytes) -> bool:
         keys = set(head_keys(head))
         # The list of cases may be longer than the head: then its first case shows what it is.
+        if WRAPPED in keys:
+            return b'"testCases"' in head
         return SINGLE in keys and (TALKS in keys or b'"metricsData"' in head or "testFile" in keys)
 
     def read(self, path: Path) -> Iterator[ResultsRecord]:
         tests = DeepEvalTests()
-        with json_document(path, SINGLE) as stream:
+        at = (WRAPPED, SINGLE) if WRAPPED in head_keys(read_head(path)) else (SINGLE,)
+        with json_document(path, *at) as stream:
             yield from read_records(stream.rows(), tests.sample)
             if not stream.found:
                 raise container_fault(path, "wrong-kind", f"a DeepEval test run has a list `{SINGLE}`")
-        run = stream.rest
+        run = stream.rest.get(WRAPPED, stream.rest)
         talks = ((f"{TALKS}[{place}]", each) for place, each in enumerate(run.get(TALKS) or ()))
         yield from read_records(talks, tests.sample)
         counts = {Statistic.PASSED: run.get("testPassed"), Statistic.FAILED: run.get("testFailed")}

@@ -1,6 +1,7 @@
 """Experiments of hosted tools, a row for each example, as JSON, JSON lines or CSV. `langsmith`: runs, and the table of
 `evaluate`. `mlflow`: the table of `evaluate` (`eval_results_table.json`). `braintrust`: events of an experiment.
-`langfuse`: the result of an experiment. Yes, no, true and false decide; other numbers need a mark."""
+`langfuse`: the result of an experiment. `azure`: the output of `evaluate`. `pydantic-evals`: a report as JSON. Yes, no,
+true, false, pass and fail decide; other numbers need a mark."""
 
 from __future__ import annotations
 
@@ -9,11 +10,20 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from howsure.dialects.strict_json import Json, head_keys
 from howsure.dialects.tool_results.base import ResultsRecord
-from howsure.dialects.tool_results.samples import SampleRecord, read_records, read_score, read_time, unscored
+from howsure.dialects.tool_results.samples import (
+    SampleRecord,
+    number_score,
+    read_records,
+    read_score,
+    read_time,
+    unscored,
+)
 from howsure.dialects.tool_results.streams import container_fault, first_keys, json_object, read_head, read_rows
-from howsure.model.score import Grade
+from howsure.model.score import Grade, Score
 from howsure.model.tool_runs import ToolRun
 
 MLFLOW_INPUTS = ("request", "inputs", "input", "question", "prompt")
@@ -184,4 +194,103 @@ class LangfuseRunReader:
                 {each["name"]: each.get("comment") for each in judged},
             ),
             error=row.get("error"),
+        )
+
+
+class AzureReader:
+    """What `evaluate` of Azure AI Evaluation writes with `output_path`, and its rows as JSON lines or CSV."""
+
+    name = "azure"
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        keys = first_keys(head)
+        listed = {"rows", "metrics"} <= keys and b'"inputs.' in head
+        return listed or (any(key.startswith("inputs.") for key in keys) and any(_evaluator(key) for key in keys))
+
+    def read(self, path: Path) -> Iterator[ResultsRecord]:
+        yield from read_records(read_rows(path, "rows"), self.sample)
+        yield ToolRun(tool=self.name)
+
+    def sample(self, row: Json) -> SampleRecord:
+        inputs, outputs = _under(row, "inputs."), _under(row, "outputs.")
+        scores = {key: value for key, value in outputs.items() if "." in key}
+        verdicts = {key.removesuffix("_result"): str(scores[key]) for key in scores if key.endswith("_result")}
+        numbers = {key: value for key, value in scores.items() if not key.endswith(AZURE_NOTES)}
+        said = _first({**inputs, **outputs}, ("response", "answer", "output", "outputs"))
+        expected = inputs.pop("ground_truth", None)
+        asked = _first(inputs, ("query", "question", "conversation", "prompt", "input"))
+        return SampleRecord(
+            asked=inputs if asked is None else asked,
+            said=said,
+            expected=expected,
+            grades=[
+                *_scores(self.name, {key: value for key, value in numbers.items() if key not in verdicts}),
+                *(_azure_grade(key, outcome, scores) for key, outcome in verdicts.items()),
+            ],
+            metadata={key: value for key, value in inputs.items() if value not in (asked, said)},
+        )
+
+
+AZURE_NOTES = ("_result", "_reason", "_threshold", "_label", "_model", "_tokens", "_details", "_properties")
+
+
+def _evaluator(key: str) -> bool:
+    return key.startswith("outputs.") and key.count(".") > 1 and key.endswith(AZURE_NOTES[:3])
+
+
+def _azure_grade(key: str, outcome: str, scores: Json) -> Grade:
+    """A score with the verdict that its evaluator gave it; without a number, the verdict alone."""
+    reason, mark = str(scores.get(f"{key}_reason") or ""), _number(scores.get(f"{key}_threshold"))
+    value = _number(scores.get(key, scores.get(f"{key}_score")))
+    if value is None or outcome.lower() not in ("pass", "fail"):
+        return read_score(key, outcome, giver=AzureReader.name, reason=reason)
+    grade = number_score(
+        key, value, giver=AzureReader.name, pass_mark=mark if mark is not None else value, reason=reason
+    )
+    return replace(grade, stated_pass=outcome.lower() == "pass") if isinstance(grade, Score) else grade
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+class PydanticReportReader:
+    """A report of `Dataset.evaluate`, as `EvaluationReport` becomes JSON."""
+
+    name = "pydantic-evals"
+
+    def detect(self, path: Path, head: bytes) -> bool:
+        return "cases" in first_keys(head) and b'"assertions"' in head and b'"task_duration"' in head
+
+    def read(self, path: Path) -> Iterator[ResultsRecord]:
+        report = json_object(path)
+        rows = (
+            (f"{key}[{place}]", row) for key in ("cases", "failures") for place, row in enumerate(report.get(key) or ())
+        )
+        yield from read_records(rows, self.sample)
+        yield ToolRun(tool=self.name, name=str(report.get("name") or ""))
+
+    def sample(self, row: Json) -> SampleRecord:
+        given = {**(row.get("scores") or {}), **(row.get("assertions") or {})}
+        values = {name: each.get("value") if isinstance(each, dict) else each for name, each in given.items()}
+        reasons = {name: each.get("reason") for name, each in given.items() if isinstance(each, dict)}
+        broken = row.get("evaluator_failures") or ()
+        return SampleRecord(
+            id=row.get("name"),
+            asked=row["inputs"],
+            said=row.get("output"),
+            expected=row.get("expected_output"),
+            grades=[
+                *_scores(self.name, values, reasons),
+                *(
+                    unscored(each["name"], str(each.get("error_message")), giver=self.name, error=True)
+                    for each in broken
+                ),
+            ],
+            error=row.get("error_message"),
+            seconds=row.get("task_duration"),
+            metadata={key: row[key] for key in ("labels", "attributes", "metadata") if row.get(key)},
         )

@@ -44,13 +44,15 @@ class InspectLogReader:
     def read(self, path: Path) -> Iterator[ResultsRecord]:
         if not read_head(path).startswith(b"PK"):
             with json_document(path, "samples") as log:
-                yield from read_records(log.rows(), read_sample)
+                yield from read_records(log.rows(), lambda sample: read_sample(sample, _scored(log.rest)))
                 yield _tool_run(path, log.rest)
+            if log.rest.get("samples"):
+                raise container_fault(path, "wrong-kind", "its `samples` are no list")
             return
         with ResultsArchive(path) as archive:
             if HEADER not in archive.members:
                 begun = START in archive.members
-                message = "it has no header.json: " + ("the eval has not ended" if begun else "this is no Inspect log")
+                message = "it has no header.json: " + ("the eval has not ended" if begun else "not an Inspect log")
                 code, hint = ("unfinished-log", UNFINISHED) if begun else ("unknown-archive", "")
                 raise container_fault(path, code, message, hint=hint)
             header = archive.json(HEADER)
@@ -60,7 +62,7 @@ class InspectLogReader:
             order = {str(id): place for place, id in enumerate(ids)}
             names = [name for name in archive.members if name.startswith(SAMPLES) and name.endswith(".json")]
             names.sort(key=lambda name: order.get(name.removeprefix(SAMPLES).rpartition("_epoch_")[0], len(order)))
-            yield from read_records(archive.rows(names), read_sample)
+            yield from read_records(archive.rows(names), lambda sample: read_sample(sample, _scored(header)))
             yield run
 
 
@@ -95,7 +97,7 @@ def _tool_run(path: Path, log: Any) -> ToolRun:
 def _aggregates(results: Json, config: Json) -> Iterator[ToolAggregate]:
     """Every metric of every scorer. Only the mean over epochs is one that we compute too."""
     reducers = config.get("epochs_reducer") or ["mean"]
-    for scored in results.get("scores") or ():
+    for scored in _scored({"results": results}):
         usual = scored.get("reducer") in (None, "mean") and reducers == ["mean"]
         scorer, name = scored.get("scorer") or scored["name"], scored["name"]
         score = name if name == scorer else f"{scorer}.{name}"
@@ -107,9 +109,21 @@ def _aggregates(results: Json, config: Json) -> Iterator[ToolAggregate]:
                 yield ToolAggregate(name=label, value=float(metric["value"]), statistic=kind, score=score)
 
 
-def read_sample(sample: Json) -> SampleRecord:
-    """A sample as a case, its conversation and its scores."""
-    text_of = _Attachments(sample.get("attachments") or {}).text
+def _scored(log: Json) -> list[Json]:
+    """The scorers of a log with their metrics; early logs have a single one."""
+    results = log.get("results") or {}
+    if isinstance(only := results.get("scorer"), dict):
+        return [{**only, "scorer": only["name"], "metrics": results.get("metrics") or only.get("metrics")}]
+    return results.get("scores") or []
+
+
+def read_sample(sample: Json, scored: list[Json]) -> SampleRecord:
+    """A sample as a case, its conversation and its scores; `scored` names the scorer of an early log."""
+    early = (sample.get("transcript") or {}).get("content")
+    text_of = _Attachments(sample.get("attachments") or early or {}).text
+    scores = sample.get("scores") or {}
+    if sample.get("score"):
+        scores = {str((scored or [{}])[0].get("name") or "score"): sample["score"]}
     raw, said, target = sample["input"], (sample.get("output") or {}).get("choices") or (), sample.get("target")
     targets = [str(each) for each in (target if isinstance(target, list) else [target]) if each not in (None, "")]
     options = dict(zip(ascii_uppercase, sample.get("choices") or (), strict=False))
@@ -120,7 +134,7 @@ def read_sample(sample: Json) -> SampleRecord:
         expected=samples.expect_answers(targets, options),
         messages=samples.read_messages(sample.get("messages") or (), text_of),
         said=text_of(said[0]["message"].get("content")) if said else None,
-        grades=_grades(sample.get("scores") or {}),
+        grades=_grades(scores),
         error=sample.get("error"),
         repeat=int(sample.get("epoch") or 1),
         seconds=sample.get("total_time"),

@@ -36,7 +36,8 @@ class LmEvalReader:
 
     def detect(self, path: Path, head: bytes) -> bool:
         keys = set(head_keys(head))
-        report = "results" in keys and bool(keys & {"configs", "group_subtasks", "n-shot", "lm_eval_version"})
+        known = {"configs", "group_subtasks", "n-shot", "lm_eval_version", "versions"}
+        report = "results" in keys and bool(keys & known)
         return report or {"doc_id", "arguments", "resps"} <= keys or {"doc_id", "doc", "target"} <= keys
 
     def companions(self, path: Path) -> Sequence[Path]:
@@ -74,7 +75,7 @@ def _tool_run(report: Json) -> ToolRun:
         aggregates=tuple(
             _aggregate(task, key, float(value), configs.get(task))
             for task, key, value in numbered
-            if "," in key and isinstance(value, int | float) and not isinstance(value, bool)
+            if ("," in key or not configs) and isinstance(value, int | float) and not isinstance(value, bool)
         ),
         notes=() if report else ("Its results_*.json is not beside it: lm-eval's own numbers are not known.",),
     )

@@ -42,16 +42,17 @@ SQLITE = b"SQLite format 3\0"
 LARGEST_YAML = 1 << 26
 VALUES_A_BYTE = 10
 """How many values the aliases of a YAML file may stand for, for each of its bytes."""
-"""Values that a YAML file may stand for, every reference written out."""
-_MARKS = (b'"gradingResult"', b'"promptIdx"', b'"testCase"', b'"prompts"')
+_MARKS = (b'"gradingResult"', b'"promptIdx"', b'"testCase"', b'"prompts"', b'"display"')
 _STATS = {"successes": Statistic.PASSED, "failures": Statistic.FAILED, "errors": Statistic.ERRORED}
 _ENCODED = ("testCase", "prompt", "provider", "response", "gradingResult", "namedScores")
 """What its database holds as JSON texts, by the names that its files have."""
 _MEASURES = ("latencyMs", "cost")
 _TOP_KEYS = frozenset((
     "evalId", "results", "config", "shareableUrl", "metadata", "vars", "runtimeOptions", "version", "createdAt",
-    "author", "id", "prompts", "datasetId", "traces",
+    "author", "id", "prompts", "datasetId", "traces", "stats", "table", "timestamp", "_resultsLoaded", "persisted",
 ))  # fmt: skip
+_RESULTS = re.compile(rb'"results"\s*:\s*([\[{])')
+"""Version 1 has its rows at the top, and so has an eval that was printed from code."""
 
 
 class PromptfooResultsReader:
@@ -82,10 +83,14 @@ class PromptfooResultsReader:
         elif "success" in head_keys(head):
             about, rows = {}, ((f"line {line}", each) for line, each in json_lines(path))
         else:
-            with json_document(path, "results", "results") as stream:
+            listed = _RESULTS.search(head)
+            at = ("results",) if listed and listed[1] == b"[" else ("results", "results")
+            with json_document(path, *at) as stream:
                 yield from _read_eval(stream.rest, stream.rows(), notes)
-            if not stream.found:
-                message = "there is no list `results.results`: this is no result of promptfoo"
+            if not stream.found or "_resultsLoaded" in stream.rest:
+                message = f"there is no list `{'.'.join(at)}`: this is not a result of promptfoo"
+                if stream.found:
+                    message = "the eval was saved without its rows, which are in promptfoo's database"
                 hint = "write one with `promptfoo eval -o output.json`"
                 raise container_fault(path, "missing-field", message, hint=hint)
             return
@@ -101,6 +106,7 @@ def _read_eval(about: Json, rows: Iterator[tuple[str, Any]], notes: list[str]) -
     tests = PromptfooTests(about)
     yield from read_records(rows, tests.sample)
     results, config, made = (about.get(key) or {} for key in ("results", "config", "metadata"))
+    results = results or about
     stats = results.get("stats") or {}
     counts = {key: stats[key] for key in _STATS if isinstance(stats.get(key), int)}
     yield ToolRun(
@@ -130,7 +136,7 @@ def _load_yaml(path: Path) -> Json:
         message = f"not valid YAML: {getattr(error, 'problem', None) or error}"
         raise container_fault(path, "yaml-syntax", message, line=place.line + 1 if place else None) from error
     if not isinstance(document, dict) or not isinstance(document.get("results"), dict):
-        raise container_fault(path, "missing-field", "there is no object `results`: this is no result of promptfoo")
+        raise container_fault(path, "missing-field", "there is no object `results`: this is not a result of promptfoo")
     return document
 
 
@@ -186,10 +192,12 @@ class PromptfooTests:
         test, grading = row.get("testCase") or {}, row.get("gradingResult") or {}
         values, error = _variables(row.get("vars") or {}, test.get("vars") or {}), row.get("error") or ""
         asserts = [each for each in test.get("assert") or () if isinstance(each, dict)]
-        broke = row["failureReason"] == ERROR if row.get("failureReason") is not None else bool(error and not grading)
         response, prompt = row.get("response") or {}, row.get("prompt") or {}
         response = response if isinstance(response, dict) else {"output": response}
         said, used = response.get("output"), response.get("tokenUsage") or {}
+        broke = row.get("failureReason") == ERROR
+        if row.get("failureReason") is None:  # before version 3; in version 1 the reason of a failure is an error, too
+            broke = bool(error and not grading and said is None)
         latency, cost = (row.get(name) if isinstance(row.get(name), int | float) else None for name in _MEASURES)
         return SampleRecord(
             id=self._id(values, [asserts, test.get("description")]),
@@ -221,8 +229,8 @@ class PromptfooTests:
         one_prompt, one_provider = (len({str(each.get(name)) for each in listed}) == 1 for name in ("raw", "provider"))
         known = {"id": provider} if isinstance(provider, str) else provider
         who = str(known.get("label") or known.get("id") or "")
-        asked = str(prompt.get("label") or prompt.get("raw") or "")
-        name = who if one_prompt else asked if one_provider else f"{asked} × {who}"
+        asked = str(prompt.get("label") or prompt.get("display") or prompt.get("raw") or "")
+        name = who if one_prompt else asked if one_provider or not who else f"{asked} × {who}"
         name = " ".join(name.replace("\0", "").split())[:120]
         self.models.setdefault(name, str(known.get("id") or ""))
         return name

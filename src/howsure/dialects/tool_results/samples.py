@@ -1,6 +1,5 @@
-"""What the readers of results share about one sample: `SampleRecord`, which a reader fills with what a record says in
-the tool's own shapes; messages, tool calls and values of scores in the shapes that tools give them; and records that
-cannot be read."""
+"""Shared parts of the results readers: `SampleRecord`, which a reader fills with a record in the tool's own shapes;
+messages, tool calls and score values in the shapes of tools; and records that cannot be read."""
 
 from __future__ import annotations
 
@@ -65,7 +64,7 @@ class SampleRecord(Struct, kw_only=True):
     metadata: Json = field(default_factory=dict)
 
     def result(self, tries: Counter[tuple[str, str]]) -> SampleResult:
-        """The sample in our words; `tries` counts the cases that were met."""
+        """The sample as a result of ours; `tries` counts the cases so far."""
         id = content_id(self.asked) if self.id in (None, "") else str(self.id)
         if not self.repeat:
             tries[id, self.candidate] += 1

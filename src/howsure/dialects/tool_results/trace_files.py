@@ -1,7 +1,9 @@
 """Files of traces and coding sessions that hold no results and that nothing here reads yet: what each of them is, and
-what would be read instead. They are recognised so that a user learns more than that they are unknown."""
+what would be read instead. They are recognised only to tell the user what they are."""
 
 from __future__ import annotations
+
+import re
 
 from howsure.dialects.tool_results.streams import first_keys
 
@@ -13,6 +15,8 @@ SESSIONS = "sessions of coding agents are not read yet"
 def describe_trace(head: bytes) -> str:
     """What a file of traces is, in a sentence; empty where it is none of those known."""
     keys = first_keys(head)
+    if re.search(rb'(?m),"?\[(PASS|FAIL|ERROR)\]', head):
+        return "this is a table of promptfoo, which has no scores: `promptfoo eval -o output.json` writes them"
     spans = b'"span_id"' in head and b'"trace_id"' in head and "sample_id" not in keys
     codex = ("events" in keys and b'"item.completed"' in head) or ("items" in keys and b'"function_call"' in head)
     kinds = (

@@ -50,7 +50,7 @@ from howsure.model.adk_criteria import (
 from howsure.model.case import Case, Scenario, World, opening, user_turns
 from howsure.model.expectation import ArgumentMode, Expectation, ExpectedCall, ReferenceAnswer, ToolCalls
 from howsure.model.score import LIKERT, UNIT, Grade, Part, Score, Unscored, UnscoredReason
-from howsure.model.transcript import Role, ToolCall, Transcript
+from howsure.model.transcript import CODE_EXECUTION, Role, ToolCall, Transcript
 
 YES = PassMark(1.0)
 COHERENCE = "response_evaluation_score"
@@ -74,8 +74,8 @@ def adk_graders() -> tuple[Grader | BindableGrader, ...]:
 
 
 class MeanOfTurns:
-    """Compares turn by turn with what is expected. It wants the cases that declare its criterion; asked for by name, it
-    wants every case, and has no mark but a profile's."""
+    """Compares turn by turn with what is expected. It grades the cases that declare its criterion; selected by name, it
+    grades every case, and has no mark but a profile's."""
 
     name: str
     only_in = (World.GOLDEN, World.TEST_SET)
@@ -123,7 +123,11 @@ class TrajectoryAverage(MeanOfTurns):
     def values(self, case: Case, turns: Sequence[Transcript], criterion: AdkCriterion | None) -> list[float]:
         how = criterion or AdkCriterion(threshold=1.0)
         pairs = zip(turns, expected_calls(case, len(turns)), strict=True)
-        return [float(calls_match(turn.tool_calls, calls, how)) for turn, calls in pairs]
+        # Code that the provider ran is no call of a tool to ADK.
+        return [
+            float(calls_match([made for made in turn.tool_calls if made.name != CODE_EXECUTION], calls, how))
+            for turn, calls in pairs
+        ]
 
 
 def calls_match(made: Sequence[ToolCall], expected: Sequence[ExpectedCall], how: AdkCriterion) -> bool:
@@ -152,8 +156,8 @@ def calls_match(made: Sequence[ToolCall], expected: Sequence[ExpectedCall], how:
 
 
 class ResponseMatch(MeanOfTurns):
-    """`response_match_score`. Words are found as ADK finds them: stems of ASCII words, other words whole, and
-    characters of scripts without spaces one by one."""
+    """`response_match_score`. Words are split as in ADK: stems of ASCII words, other words whole, and characters of
+    scripts without spaces one by one."""
 
     name = RESPONSE_MATCH
     verifies = (ReferenceAnswer,)
@@ -199,14 +203,14 @@ def _words(text: str) -> Counter[str]:
 
 
 def rouge_1(expected: str, answer: str) -> float:
-    """The F-measure of ROUGE-1: the words that both have, twice, by the words of both."""
+    """The F-measure of ROUGE-1: twice the number of shared words, divided by the number of words of both."""
     reference, actual = _words(expected), _words(answer)
     shared = (reference & actual).total()
     return 2 * shared / (reference.total() + actual.total()) if shared else 0.0
 
 
 class TurnQuestion(Struct, frozen=True):
-    """One thing to ask: about this part, of a conversation or of one turn of it."""
+    """One question to the judge, about this part of a conversation or of one turn."""
 
     part: Part
     case: Case
@@ -214,8 +218,8 @@ class TurnQuestion(Struct, frozen=True):
 
 
 class AdkJudgedGrader(PartsGrader):
-    """A criterion of ADK. It wants the cases that declare it; asked for by name, it wants every case. Unless a class
-    says otherwise, it asks whether every turn is as it should be."""
+    """A criterion of ADK. It grades the cases that declare it; selected by name, it grades every case. By default it
+    asks about every turn."""
 
     only_in = (World.GOLDEN, World.TEST_SET)
     verifies: tuple[type[Expectation], ...] = ()
@@ -233,7 +237,7 @@ class AdkJudgedGrader(PartsGrader):
         return self._is_named or declares_criteria(case, self.name)
 
     def parts(self, case: Case) -> Iterable[tuple[Part, PassMark]]:
-        """What is known before the conversation: nothing, for a simulated user."""
+        """The parts that are known before the conversation; none for a simulated user."""
         texts = () if isinstance(case.input, Scenario) else user_turns(case.input)
         return [(_part(number, text), YES) for number, text in enumerate(texts, start=1)]
 
@@ -241,7 +245,7 @@ class AdkJudgedGrader(PartsGrader):
         return read_check(content)
 
     def questions(self, case: Case, transcript: Transcript) -> list[TurnQuestion]:
-        """What is asked about a conversation; ComparisonProblem where nothing can be."""
+        """The questions about a conversation; ComparisonProblem if there can be none."""
         turns = split_turns(transcript)
         shown = map(partial(case_of_turn, case), turns, self.answers(case, turns))
         return [

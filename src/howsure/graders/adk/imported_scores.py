@@ -1,5 +1,4 @@
-"""What ADK measured itself, in the history that a recording comes from: kept under ADK's names, beside ours, and
-deciding nothing here."""
+"""ADK's own scores, from the history that a recording comes from. They keep ADK's names and do not gate."""
 
 from __future__ import annotations
 

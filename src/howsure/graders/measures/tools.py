@@ -12,13 +12,13 @@ from msgspec import Struct
 
 from howsure.graders.measures.base import NO_SPANS, MeasuredValue, MeasureEvidence, NoMeasurement, join_parts, plural
 from howsure.model.score import UnscoredReason
-from howsure.model.transcript import AgentStep, ToolCall
+from howsure.model.transcript import CODE_EXECUTION, AgentStep, ToolCall
 from howsure.traces.read import says_error
 from howsure.traces.trace import ToolOutcome, ToolUse, Trace
 
 SANDBOX = (
     *("save_artifact", "load_artifact", "read_file", "write_file", "run_python_script", "execute_code"),
-    *("save_to_file", "read_from_file"),
+    *("save_to_file", "read_from_file", CODE_EXECUTION),
 )
 FROM_MESSAGES = "from the calls in the messages"
 
@@ -31,10 +31,12 @@ class ToolUses(Struct, frozen=True, kw_only=True):
 
 
 def tool_uses_of(evidence: MeasureEvidence) -> ToolUses:
-    """The calls in the spans, or else those in the messages."""
+    """The calls in the spans, or else those in the messages. Code that the provider ran is in no span."""
     trace, calls = evidence.trace, evidence.transcript.tool_calls
     if trace is not None and (trace.tool_uses or not calls):
-        return ToolUses(uses=trace.tool_uses)
+        is_told = any(use.name == CODE_EXECUTION for use in trace.tool_uses)
+        code = () if is_told else tuple(_as_use(call) for call in calls if call.name == CODE_EXECUTION)
+        return ToolUses(uses=trace.tool_uses + code)
     if not calls:
         raise NoMeasurement(NO_SPANS)
     missing = NO_SPANS if trace is None else "the spans hold no tool call"
@@ -199,7 +201,7 @@ def grounding_utilization(evidence: MeasureEvidence) -> MeasuredValue:
         raise NoMeasurement("no call of a model was recorded")
     chunks = [call.grounding_chunks for call in evidence.trace.llm_calls if call.grounding_chunks is not None]
     if not chunks:
-        raise NoMeasurement("no response of a model was recorded, so nobody knows what it cites")
+        raise NoMeasurement("no response of a model was recorded, so its citations are unknown")
     grounded = sum(count > 0 for count in chunks)
     details = {
         "total_grounding_chunks": sum(chunks),

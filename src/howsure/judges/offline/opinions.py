@@ -1,6 +1,6 @@
-"""What the offline judge can come to: an opinion with a stated confidence, or none; and how far people agree with it,
-kind by kind. The figures are those of the grades that a user gets. `python -m bench.offline_agreement` measures them,
-and the acceptance tests measure them again: a figure that no longer holds fails them."""
+"""The result of the offline judge: an opinion with a stated confidence, or none; and how often people agree with it, by
+kind. The figures are about the grades that a user gets. `python -m bench.offline_agreement` measures them, and the
+acceptance tests measure them again: a figure that no longer holds fails them."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from howsure.reports.figures import (
     format_dollars,
     format_number,
     format_on_scale,
+    format_seconds,
     grade_mark,
     pass_mark_text,
     pluralize,
@@ -107,17 +108,17 @@ def case_entry(result: Result, place: int = 0, causes: tuple[int, ...] = (), cha
 
 
 def answer_seconds(result: Result) -> float | None:
-    """How long the agent took, not how long its recording was replayed; None: unknown."""
+    """How long the agent took, not how long its replay took; None: unknown."""
     known = result.transcript.agent_ms if result.transcript else None
     return None if known is None else round(known / 1000, 3)
 
 
 def answer_measures(result: Result) -> list[str]:
-    """`1.61 s`, `812 tokens`, `$0.0021`: what the answer took, as far as it is known."""
+    """`1.61 s`, `812 tokens`, `$0.0021`: time and cost of the answer, as far as known."""
     usage = (result.transcript.usage if result.transcript else None) or Usage()
     seconds, tokens = answer_seconds(result), total_tokens(usage)
     return [
-        *([] if seconds is None else [f"{format_number(seconds)} s"]),
+        *([] if seconds is None else [format_seconds(seconds)]),
         *([] if tokens is None else [pluralize(tokens, "token")]),
         *([] if usage.cost_usd is None else [format_dollars(usage.cost_usd)]),
     ]
@@ -159,7 +160,7 @@ NO_GRADE: dict[str, Any] = {"mark": "", "status": "", "reason": "", "judge": "",
 
 
 def case_block_bytes(result: Result, *, rendered: bool = True) -> bytes:
-    """The block as JSON, with what is Markdown also as a tree, cut until it fits."""
+    """The block as JSON, with Markdown texts also as trees, cut until it fits."""
     block = case_block(result)
     for each in (*block["talk"], *block["expected"]) if rendered else ():
         if (tree := read_markdown(each["text"])) is not None:
@@ -212,7 +213,7 @@ class TextCutter:
         self._longest = longest
 
     def __call__(self, text: str) -> str:
-        # Of a text that is much too long, only the beginning is looked at.
+        # Only the beginning of a text that is much too long is examined.
         beyond = max(len(text) - 2 * self._longest, 0)
         shown = make_inert(text[: len(text) - beyond])
         if len(shown) <= self._longest:
@@ -281,7 +282,7 @@ def _case_grades(result: Result, cut: TextCutter) -> Iterator[dict[str, Any]]:
 
 
 def _badness(shown: Mapping[str, Any]) -> tuple[bool, int]:
-    """Those that decide the verdict come first, and among them what failed."""
+    """Grades that decide the verdict come first, and among them those that failed."""
     marks = [shown["mark"], *(part["mark"] for part in shown.get("parts", ()))]
     return not shown.get("decides"), min(map(WORST_GRADE_FIRST.index, marks))
 

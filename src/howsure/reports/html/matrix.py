@@ -34,8 +34,8 @@ class MatrixCheck(Struct, frozen=True):
 
 
 class CheckTally(Struct):
-    """How a check ended over the whole run. `shared`: other cases than `case` have it too; `decides`: a verdict rests
-    on its grader."""
+    """The outcomes of a check over the whole run. `shared`: other cases than `case` have it too; `decides`: its grader
+    decides verdicts."""
 
     case: str
     passed: int = 0
@@ -89,7 +89,7 @@ class Matrix:
         return [column for rank in sorted(self._columns) for column in self._columns[rank]][:COLUMNS]
 
     def lines(self, intervals: Mapping[str, Interval | UnsetType] = NO_INTERVALS) -> list[MatrixRow]:
-        """Each grader before its criteria and rules; those that decide come first, and among them what failed most.
+        """Each grader before its criteria and rules; deciding ones come first, and among them those that failed most.
         `intervals`: those of graders that are known to be wider than their counts allow."""
         columns = self.columns()
         chosen = sorted(self._shared(), key=self._worst_first)[:CHECKS]

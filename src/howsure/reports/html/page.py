@@ -1,5 +1,5 @@
-"""The page put together: templates for what a person reads first, then the index of the cases, the program, and the
-cases themselves, worst first, until the file is as large as it may be. The page says what was left out. Results are
+"""The page put together: templates for the part that is read first, then the index of the cases, the program, and the
+cases themselves, worst first, up to the largest size of the file. The page says what was left out. Results are
 collected in one pass: their entries and blocks go to a temporary file; in memory stay their offsets, how often each
 cause occurs, and the matrix."""
 
@@ -26,7 +26,7 @@ from howsure.model.result import Result
 from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.atomic_files import atomic_text
-from howsure.reports.figures import format_number, pluralize, short_time
+from howsure.reports.figures import format_number, format_seconds, pluralize, short_time
 from howsure.reports.headlines import grader_name
 from howsure.reports.html.case_data import (
     CaseEntry,
@@ -49,7 +49,7 @@ MAX_FILE_BYTES = 19_500_000
 MAX_PLAIN_BYTES = 1_500_000
 """A run with no more data than this is not compressed: its page can be searched with any tool."""
 MAX_RENDERED_BYTES = 10_000_000
-"""Of a run with more data, what passes after these is shown as it was written: rendering takes time."""
+"""In runs with more data, further passed cases are shown without rendering, which takes time."""
 CHUNK_BYTES = 300_000
 MAX_LISTED = 100_000
 ENTRIES_PER_CHUNK = 5_000
@@ -72,7 +72,7 @@ ENCODER = json.Encoder()
 DECODER = json.Decoder(CaseEntry)
 TICKED = re.compile("`([^`\\n]+)`")
 JOINTS = re.compile(r"([._/-])(?=\w)")
-"""Where a long name may go on in the next line."""
+"""Where a long name may be broken."""
 
 Changes = Mapping[tuple[str, str], str]
 """By candidate and case: `worse` or `better` than in the baseline."""
@@ -340,6 +340,7 @@ def template_environment(loader: BaseLoader) -> Environment:
         "grader": lambda name: make_inert(grader_name(name)),
         "without_folders": lambda path: make_inert(FOLDERS.sub("", path)),
         "number": format_number,
+        "seconds": format_seconds,
         "ticked": lambda text: Markup(TICKED.sub(r"<code>\1</code>", str(escape(make_inert(text))))),
         "breakable": lambda name: Markup(JOINTS.sub(r"\1<wbr>", str(escape(make_inert(name))))),
         "short_id": short_case_id,

@@ -1,4 +1,4 @@
-"""What report and page say of a whole run: the answer, its interval in words, counts, facts, notes, gates, and all
+"""The head of a run in reports and pages: the answer, its interval in words, counts, facts, notes, gates, and all
 rates."""
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from howsure.reports.headlines import note_words
 from howsure.reports.run_facts import (
     OUTCOME_CLASSES,
     answer_facts,
+    asked_judge,
     gate_name,
     gates_conclusion,
     graders_by_name,
@@ -32,7 +33,7 @@ LIVE = (RunState.PENDING, RunState.RUNNING)
 
 
 class RunHead(Struct, frozen=True, kw_only=True):
-    """What report and page say of a whole run."""
+    """The head of a run in reports and pages."""
 
     answer: str
     meaning: str
@@ -53,7 +54,7 @@ def head_fields(summary: Summary) -> dict[str, Any]:
     """The fields of a `RunHead`."""
     run, known = summary.run, {*summary.run.pins.marks, *(each.name for each in summary.graders)}
     gates = gates_conclusion(summary.gates) if summary.gates else ""
-    request = run.pins.request
+    request, asked = run.pins.request, asked_judge(summary)
     if run.state in LIVE and (number := len(request.gates) + bool(request.until_sure)):
         gates = f"{pluralize(number, 'gate')}: decided when the run has ended."
     return {
@@ -62,7 +63,10 @@ def head_fields(summary: Summary) -> dict[str, Any]:
         "warning": run_warning(summary),
         "counts": tuple(verdict_segments(run.counts)),
         "total": run.counts.total,
-        "facts": (*run_facts(run, in_words=True), *answer_facts(summary.answers)),
+        "facts": (
+            *(fact for fact in run_facts(run, in_words=True) if fact[0] != "judge" or asked),
+            *answer_facts(summary.answers),
+        ),
         "notes": tuple(note_words(note, known) for note in run_notes(summary)),
         "gates": tuple(map(gate_row, summary.gates)),
         "gates_said": gates,
@@ -81,7 +85,7 @@ def interval_in_words(summary: Summary) -> str:
     if rate.interval is None or sum(bool(counts.total) for counts in summary.candidates.values()) > 1:
         return ""
     sure = [each.interval for each in summary.run.pins.sure if re.match(r"pass_rate\s*[<>≤≥]", each.expression)]
-    # Where somebody looked after every case, the interval that holds at every look.
+    # If the gate was decided by looks, the interval that holds at every look.
     interval = next(filter(None, sure), rate.interval)
     low, high = (f"{100 * end:.0f}" for end in interval)
     between = f"about {low}" if low == high else f"between {low} and {high}"

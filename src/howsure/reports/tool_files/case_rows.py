@@ -2,7 +2,7 @@
 /api/v1/datasets/upload-experiment`, which takes experiments that were run elsewhere; a grade is feedback. `deepeval`:
 test cases with what was answered, for `EvaluationDataset().add_test_cases_from_json_file`; a result without a
 conversation is left out, for their loader wants an answer. `openai-evals`: a log of `oaieval`. Our verdict and grades
-stand beside what these tools know, under names that their loaders leave alone."""
+are in additional fields, which the loaders of these tools ignore."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ SHOWN = 500
 
 
 class InspectLog(Struct, kw_only=True):
-    """What a log says of all samples, while they are written. `values` are by scorer and sample."""
+    """The totals of a log, while its samples are written. `values` are by scorer and sample."""
 
     summary: Summary
     model: str

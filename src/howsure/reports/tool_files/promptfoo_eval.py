@@ -59,7 +59,7 @@ def promptfoo_row(run: Run, result: Result, model: str) -> Shape:
     used, asked, own = facts.usage, shapes.prompt_messages(result), dict(facts.metadata)
     tokens = {"prompt": used.prompt_tokens, "completion": used.completion_tokens, "cached": used.cached_tokens}
     known = {name: count for name, count in tokens.items() if count is not None}
-    # What promptfoo itself called the variables: imported runs keep them, and with them the identity of the test.
+    # The variables under promptfoo's own names: imported runs keep them, and with them the identity of the test.
     values = own.pop("vars", None) or {"input": facts.question}
     scores = {grade.name: grade for grade in facts.scores}
     whole = scores.pop(WHOLE, None)

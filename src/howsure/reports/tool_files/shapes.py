@@ -1,5 +1,5 @@
-"""What the writers of other tools' files share: the one candidate of a file, what every file says of a result, messages
-of a chat, what a grade says, and lists that are written a row at a time."""
+"""Shared parts of the writers of other tools' files: the one candidate of a file, the common content of a result,
+messages of a chat, details of a grade, and lists that are written a row at a time."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Shape = dict[str, Any]
 
 
 class ResultContent(Struct, frozen=True, kw_only=True):
-    """What every file says of one result. `passed` is None where there is no verdict of ours, `error` where nothing
-    broke; `expected` are the answers that the case expects, of a choice the texts of the correct ones; `metadata` is
-    what a case has besides question and expectation."""
+    """The content of one result that every file has. `passed` is None where there is no verdict of ours, `error` where
+    nothing broke; `expected` are the answers that the case expects, of a choice the texts of the correct ones;
+    `metadata` is what a case has besides question and expectation."""
 
     id: UUID
     question: str
@@ -126,7 +126,7 @@ def json_text(value: Any) -> str:
 
 
 def grade_details(grade: Grade, grades: Sequence[Grade]) -> Shape:
-    """What a grade says besides its value, name and reason; with it, its criteria or rules."""
+    """The details of a grade besides its value, name and reason, with its criteria or rules."""
     scale = [grade.scale.low, grade.scale.high]
     shown: Shape = {"scale": scale, "pass_mark": grade.pass_mark, "passed": grade_passed(grade), "judge": grade.judge}
     shown["evidence"] = list(grade.evidence) if isinstance(grade, Score) else []

@@ -238,8 +238,8 @@ async def _run(work: Workspace, folder: Path, words: Sequence[str]) -> int:
     database = work.settings.database or DATABASE
     where = database if "://" in database else str((work.folder / database).absolute())
     # In the environment: the address may hold a password, and the arguments of a program are visible to everybody.
-    # Whoever trusts the change, which was checked before this, trusts the base that it is compared with. Neither is
-    # given what may write to the repository.
+    # The change was checked for trust before, and trusting it includes the base that it is compared with. Neither
+    # gets a variable with write access to the repository.
     given = {name: value for name, value in os.environ.items() if name not in TOKENS}
     environ = {**given, "HOWSURE_DATABASE_URL": where, ALLOW: "1"}
     return await run_program([sys.executable, "-m", "howsure", "run", *words], folder, environ)

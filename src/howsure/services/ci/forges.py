@@ -21,12 +21,12 @@ PAGE = 100
 MOST_PAGES = 50
 SECONDS = 30.0
 LARGEST_COMMENT = 65_000
-"""Characters: what GitHub takes, but for what we write around them."""
+"""Characters: GitHub's limit, less the text that we add."""
 TOKENS = (
     "GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "ACTIONS_RUNTIME_TOKEN",
     "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
 )  # fmt: skip
-"""Variables that may write to the repository. Nothing of a proposed change is given them."""
+"""Variables with write access to the repository. Code of a proposed change never gets them."""
 WRITTEN_BY = "*Written by a job that ran the code of this change.*"
 
 
@@ -69,8 +69,8 @@ class GitHub(Struct, frozen=True):
         return str(found.get("number", "")) if isinstance(found, dict) else ""
 
     def _number_of(self, run: dict[str, Any]) -> str:
-        """The open pull request whose newest commit a finished workflow has checked. GitHub is asked: what the
-        workflow says of itself was written by code of the change."""
+        """The open pull request whose newest commit a finished workflow has checked. GitHub's API is asked, because the
+        workflow's own words were written by code of the change."""
         owner = (run.get("head_repository") or {}).get("owner", {}).get("login", "")
         query = urlencode({"state": "open", "head": f"{owner}:{run.get('head_branch', '')}"})
         found = _request(self, "GET", f"{self._repository}/pulls?{query}")

@@ -130,7 +130,7 @@ class RateCoordinator:
         return lease
 
     async def settle(self, worker: str, usd: float, tokens: float) -> None:
-        """Book what the worker spent: what it leased and did not use is free for others."""
+        """Book what the worker spent, and free what it leased and did not use."""
         self._held.pop(worker, None)
         self._spending.spent.usd += usd
         self._spending.spent.tokens += int(tokens)

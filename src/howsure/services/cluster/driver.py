@@ -98,7 +98,8 @@ async def _coordinator(work: Workspace, config: WorkerConfig) -> AsyncIterator[A
         yield coordinator
     finally:
         with suppress(ray.exceptions.RayError, TimeoutError):
-            await asyncio.wait_for(await_ref(coordinator.close.remote()), GRACE_SECONDS)
+            async with asyncio.timeout(GRACE_SECONDS):
+                await await_ref(coordinator.close.remote())
         ray.kill(coordinator)
 
 

@@ -218,7 +218,8 @@ async def check_nodes(
 
 async def _check_node(ask: CheckOneNode, node: ClusterNode, config: WorkerConfig, watch: NodeWatch) -> MachineReport:
     try:
-        found = await asyncio.wait_for(ask(node), watch.answer)
+        async with asyncio.timeout(watch.answer):
+            found = await ask(node)
     except TimeoutError:
         return MachineReport(problems=(f"no answer in {watch.answer:g} s: it is busy, or gone",), silent=True)
     except ray.exceptions.RayTaskError as error:

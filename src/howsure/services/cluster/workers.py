@@ -120,8 +120,8 @@ _read_head = msgspec.json.Decoder(_ReplyHead).decode
 
 
 class WorkerLogs:
-    """A worker's own files for `--trace` and `--record-judge`; None where they were not asked for. What is new in them
-    goes to the coordinator with the worker's reports, and from there to the driver."""
+    """A worker's own files for `--trace` and `--record-judge`; None if they were not requested. New lines go to the
+    coordinator with the worker's reports, and from there to the driver."""
 
     def __init__(self, folder: Path, *, traces: bool, records: bool) -> None:
         self.trace = folder / "trace.jsonl" if traces else None

@@ -26,9 +26,9 @@ ChangedCases = Sequence[tuple[Case, Case]]
 
 
 async def changed_between(store: Store, first: Run, second: Run) -> ChangedCases:
-    """The cases that differ between two runs. Files with the same hash hold the same cases; the database is asked only
-    where they differ. Every tool writes in its own way what it expects: between a run of ours and an imported one, or
-    of two tools, cases that ask the same are the same."""
+    """The cases that differ between two runs. Files with the same hash hold the same cases; the database is read only
+    for others. Tools write expectations in different ways: between runs of different tools, cases that ask the same are
+    the same."""
     ours, theirs = ([pin.sha256 for pin in run.pins.datasets] for run in (first, second))
     if first.id == second.id or (ours == theirs and first.pins.criteria_from == second.pins.criteria_from):
         return []
@@ -38,7 +38,7 @@ async def changed_between(store: Store, first: Run, second: Run) -> ChangedCases
 
 
 def _asks_the_same(before: Case, after: Case) -> bool:
-    """By the variables, where both have them: then the prompt around them may differ."""
+    """Compares the variables if both have them: the prompt around them may then differ."""
     ones, others = before.metadata.get("vars"), after.metadata.get("vars")
     if ones is not None and others is not None:
         return bool(ones == others)
@@ -163,7 +163,7 @@ def _judge(first: Pins, second: Pins) -> Mismatch | None:
         return None
     recorded = all(each.request.judge.startswith(f"{RECORDED}:") for each in (first, second))
     if recorded and first.recorded_judges == second.recorded_judges:
-        # Two recordings of one judge are one judge. Those that name none are believed to be.
+        # Two recordings of one judge are one judge; so are two that name no judge.
         if first.recorded_judges:
             return None
         text = "recordings that do not name their judge: taken for one (`judge` in their lines would tell)"

@@ -280,8 +280,8 @@ async def _compared(
 
 
 async def _drift_notes(store: Store, first: Run, second: Run) -> list[str]:
-    """What of the difference is the judge's: by the anchors that were judged again with both runs, or by the first run
-    itself, where its answers are the anchors of the second."""
+    """How much of the difference comes from a changed judge: by anchors that were judged again with both runs, or by
+    the first run itself if its answers are the anchors of the second."""
     before, after = first.pins.drift, second.pins.drift
     if after is None or first.id == second.id:
         return []
@@ -317,7 +317,7 @@ def _refuse_strangers(aligned: PairedUnits, request: CompareRequest) -> None:
 
 
 def _unpaired_notes(aligned: PairedUnits) -> Iterator[str]:
-    """The few units that one side lacks, by name, and what came of each run as a whole."""
+    """Names the few cases that one side lacks, and gives the rate of each run as a whole."""
     sides = (
         (aligned.first, aligned.in_first, aligned.only_first),
         (aligned.second, aligned.in_second, aligned.only_second),

@@ -22,7 +22,7 @@ DETAILED = 500
 LOOKED_AT = 200
 """Flaky cases whose transcripts are read to find out whether the agent or the judge varies."""
 WORDED = 120
-"""Flips at each end whose rules and criteria are told in words; of others, only the grader is named."""
+"""How many flips at each end of the list name their rules and criteria in words; the others only name the grader."""
 DECIDED = ("passed", "failed")
 
 Outcomes = Mapping[str, frozenset[str]]

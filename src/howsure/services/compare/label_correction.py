@@ -1,5 +1,5 @@
-"""`howsure compare A B --labels`: the differences that people would see, from labels on some answers of each side,
-beside those that the judge sees. Prediction-powered and cross-fitted: see `stats/rate_correction.py`."""
+"""`howsure compare A B --labels`: the differences by people's labels on some answers of each side, beside those by the
+judge. Prediction-powered and cross-fitted: see `stats/rate_correction.py`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from howsure.stats.rate_correction import RateCorrection, correct_difference
 
 
 class CorrectedDifference(Struct, frozen=True, kw_only=True):
-    """Second less first, of one grader or criterion, as people would see it. `decides`: this grader decides the
-    verdicts. `rate` None: it could not be corrected, for `reason`."""
+    """The difference (second minus first) of one grader or criterion, corrected by people's labels. `decides`: this
+    grader decides the verdicts. `rate` None: it could not be corrected, for `reason`."""
 
     first: str
     second: str
@@ -47,7 +47,7 @@ class CorrectedDifference(Struct, frozen=True, kw_only=True):
 
 
 class LabelledSide(Struct, frozen=True):
-    """One side: all verdicts of its run, and what people say."""
+    """One side: all verdicts of its run, and people's labels."""
 
     side: Side
     verdicts: RunVerdicts
@@ -86,7 +86,7 @@ async def correct_comparison(
 
 
 def _check_runs(work: Workspace, runs: Sequence[Run], sources: Sequence[str]) -> None:
-    """A label that does not name its run might be about the answers of either."""
+    """Refuse labels that do not name their run: they might be about the answers of either."""
     if len(runs) < 2 or STORED in sources:
         return
     for source in sources:

@@ -1,5 +1,5 @@
-"""`howsure compare --watch`: how a run that goes on differs from one that has ended or goes on too, with an interval
-that holds at every look, case by case in the random order in which they are asked."""
+"""`howsure compare --watch`: compares a run in progress with another one, case by case in the random order of its
+cases, with an interval that holds at every look."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class WatchedDifference(Struct, frozen=True, kw_only=True):
 async def watch_difference(
     work: Workspace, request: CompareRequest, tell: Callable[[WatchedDifference], None]
 ) -> list[WatchedDifference]:
-    """Look every two seconds until all is decided or both runs have ended; `tell` hears what is new until then."""
+    """Look every two seconds until everything is decided or both runs have ended; `tell` gets each new difference."""
     check_request(request)
     if len(request.runs) != 2 or request.by or request.cluster or request.candidates:
         raise PlanRefused("--watch compares the pass rates of two runs: without --by, --cluster and --candidate")
@@ -74,8 +74,8 @@ async def watch_difference(
 
 
 async def look_at_difference(store: Store, first: Run, second: Run, request: CompareRequest) -> list[WatchedDifference]:
-    """What is known now. In the order of the first run, where it has one: its stop must not choose among the pairs. A
-    case that one of the runs has not finished holds up those after it: fast cases must not decide."""
+    """The differences so far, in the random order of the first run if it has one, so that the moment of its stop does
+    not choose the pairs. An unfinished case holds up those after it, so that fast cases do not decide."""
     gate = Gate(expression="difference", condition=NoRegression(versus=first.id, by=request.margin))
     seed, blocked = first.pins.order_seed, frozenset[int]()
     if first.state in LIVE:

@@ -23,6 +23,7 @@ from howsure.dialects.importers.base import SKIPPED, ConfigurableImporter, Folde
 from howsure.dialects.importers.records import head_columns
 from howsure.dialects.lines import ENDINGS as ROW_ENDINGS
 from howsure.dialects.lines import RowDialect
+from howsure.dialects.plain_columns import TableDialect
 from howsure.dialects.simulation import question_of
 from howsure.dialects.strict_json import head_keys
 from howsure.dialects.writers import write_lines
@@ -196,7 +197,8 @@ def target_endings(kit: Kit) -> dict[str, tuple[str, ...]]:
             continue
         if isinstance(dialect, RowDialect):
             if type(dialect).row is not RowDialect.row:
-                endings[dialect.name] = ROW_ENDINGS
+                lists = (".json",) if isinstance(dialect, TableDialect) else ()
+                endings[dialect.name] = (*ROW_ENDINGS, *lists)
         elif callable(getattr(dialect, "write", None)):
             endings[dialect.name] = ()
     return endings

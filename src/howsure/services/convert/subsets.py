@@ -298,7 +298,7 @@ def _repeated(datasets: Sequence[_Dataset]) -> list[set[int]]:
 
 
 def _open(path: Path, kit: Kit, by: str = "") -> _Dataset:
-    dialect = detect(path, list(kit.dialects), kit.importers)
+    dialect = detect(path, list(kit.dialects), kit.importers, kit.results_readers)
     if isinstance(dialect, TableDialect) and not is_cut_by_lines(path):
         example = f"howsure convert {path} --to {dialect.name} -o {path.stem}.jsonl"
         raise InputError(f"{path}: of plain tables, JSONL and CSV with commas can be divided; first type `{example}`")

@@ -1,6 +1,6 @@
-"""Gates that may be looked at after every case: what each attempt tells, and what all of them so far rule out. Cases
-come in a random order, and only its finished beginning is looked at, so that fast cases do not decide. A case that has
-no value though it should counts as the worst for either side. Loads numpy: imported when somebody wants to be sure."""
+"""Gates that may be decided after every case: the value of each attempt, and what all values so far rule out. Cases
+come in a random order, and only its finished beginning counts, so that fast cases do not decide. A case that should
+have a value and has none counts as the worst for either side. Loads numpy: imported only for such gates."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from howsure.services.run.preflight import matches
 from howsure.stats.confidence_sequences import anytime_interval, capital_after, is_ruled_out, opening_capital
 
 ValueRange = tuple[float, float]
-"""The least and the most that a value may be, where 0 is the low end of its scale and 1 the high end."""
+"""The bounds of a value, where 0 is the low end of its scale and 1 the high end."""
 UNKNOWN: ValueRange = (0.0, 1.0)
 UNGRADED_CASES = 50
-"""After so many results without a grade by the grader that is asked for, nobody should pay for more."""
+"""After this many results without a grade by the gate's grader, the run is refused rather than paid for."""
 LACKING = (UnscoredReason.ERROR, UnscoredReason.NO_JUDGE)
 
 
@@ -103,7 +103,7 @@ class AnytimeGate:
         self._capital = [opening_capital(), opening_capital()]
 
     def know(self, checks: Mapping[int, list[ValueRange]]) -> None:
-        """All that cases say, by their places, where one says several things: instead of what is heard of them."""
+        """Set all values of the cases at these places, for cases with several values, in place of those from `hear`."""
         self._heard.update(checks)
         self._given = True
         self._noun = "check"
@@ -120,7 +120,7 @@ class AnytimeGate:
                 self._ids[place] = result.case.id
 
     def look(self, unit: Iterable[int]) -> None:
-        """Take the next unit into account, unless the gate is decided."""
+        """Count the next unit, unless the gate is decided."""
         if self.outcome is not GateOutcome.INCONCLUSIVE and not self.to_the_end:
             return
         places = list(unit)
@@ -146,7 +146,7 @@ class AnytimeGate:
                 self.outcome = GateOutcome.HELD if good else GateOutcome.FAILED
 
     def ruling(self) -> GateRuling:
-        """What is known at the last look, with the interval that holds at every look."""
+        """The ruling at the last look, with the interval that holds at every look."""
         looks = (self.looked_at, self.cases)
         named: dict[str, Any] = {"expression": self.gate.expression, "candidate": self.candidate, "looks": looks}
         basis = f"the first {self.looked_at:,} of {pluralize(self.cases, 'case')} in a random order"
@@ -187,7 +187,7 @@ class AnytimeGate:
         return low + share * (high - low)
 
     def _values(self, place: int) -> list[ValueRange]:
-        """What the attempts of a case tell: each, or one value of all together."""
+        """The values of a case's attempts: one each, or one for all together."""
         heard, case = self._heard.pop(place, []), self._ids.pop(place, "")
         condition = self.gate.condition
         if not heard or not self._by_case:
@@ -201,7 +201,7 @@ class AnytimeGate:
         return [] if before is None else [((1 + low - before) / 2, (1 + high - before) / 2)]
 
     def _graded(self, result: Result) -> ValueRange | None:
-        """What the grader says of the whole case; None where it has nothing to say."""
+        """The grader's value for the whole case; None if it has none."""
         name, own = gate_scope(self.gate.condition).grader, [g for g in result.grades if g.part is None]
         found = next((grade for grade in own if grade.name == name), None)
         self._ungraded = 0 if found else self._ungraded + bool(own)
@@ -262,7 +262,7 @@ def _verdict_range(result: Result) -> ValueRange:
 
 
 def _share_of_choices(passed: int, tries: int, condition: RepeatedPass) -> float:
-    """Of all choices of k tries, the share in which every one passed, or at least one."""
+    """The share of all choices of k tries in which every one passed, or at least one."""
     k, all_ways = condition.k, comb(tries, condition.k)
     if not all_ways:
         return float(passed > 0) if not condition.every else 0.0
@@ -270,8 +270,8 @@ def _share_of_choices(passed: int, tries: int, condition: RepeatedPass) -> float
 
 
 class PrefixWatch:
-    """Hears the results of a run in whatever order they end, and looks at the finished beginning of the case order, one
-    unit after the other. `per_case`: attempts of each case. Cases at `blocked` places count as not finished."""
+    """Takes the results of a run in any order, and looks at the finished beginning of the case order, one unit after
+    the other. `per_case`: attempts of each case. Cases at `blocked` places count as not finished."""
 
     def __init__(
         self, order: CaseOrder, gates: Sequence[AnytimeGate], per_case: int, blocked: Collection[int] = ()
@@ -288,7 +288,7 @@ class PrefixWatch:
         return all(gate.outcome is not GateOutcome.INCONCLUSIVE for gate in self.gates)
 
     def hear(self, result: Result) -> None:
-        """What the budget did not reach, and what was not asked, is not finished."""
+        """Attempts that the budget did not reach, or that were not asked, are not finished."""
         if is_out_of_budget(result) or any(flag.kind == DECIDED_EARLY for flag in result.flags):
             return
         self.finished.add(result.position)

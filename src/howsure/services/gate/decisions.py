@@ -173,7 +173,7 @@ def _told(question: GateQuestion, observed: Observations, found: Estimate, outco
     left = missing_text(len(observed.missing), observed.noun, question.lacking)
     if found.interval is None:
         return f"{value}: too few to say how sure that is.{left}"
-    # A rate has the interval that is shown with it everywhere; the exact one, never surer than it says, decides.
+    # A rate is shown with the same interval everywhere; the exact one, which is never too narrow, decides.
     shown = shown_interval(found)
     where = limit_text(question.unit, question.bound, outcome)
     if interval_outcome(question.bound, shown) is not outcome:

@@ -27,8 +27,9 @@ TAGS = ("tag", "tags")
 
 
 class GateColumns(Struct, frozen=True, kw_only=True):
-    """What was read of one run. `chosen` has, for each filter of labels, the cases that it selects; `scenarios` the
-    cluster of each case that belongs to one; `unasked` are attempts that a run which was sure did not make."""
+    """The columns that were read of one run. `chosen` has, for each filter of labels, the cases that it selects;
+    `scenarios` the cluster of each case that belongs to one; `unasked` are attempts that a run which was sure did not
+    make."""
 
     attempts: AttemptColumns
     measured: Sequence[GradeColumn]

@@ -26,8 +26,8 @@ def combine_gates(work: Workspace, expressions: Sequence[str]) -> tuple[str, ...
 async def rule_on_gates(
     store: Store, summary: Summary, expressions: Sequence[str] | None = None, *, pinned: bool = True
 ) -> Summary:
-    """The summary with a ruling on each gate: those the run is pinned to (`pinned`), first the one that it was to be
-    sure of, and the given ones."""
+    """The summary with a ruling on each gate: those of the run (`pinned`), first that of `until_sure`, and the given
+    ones."""
     pins = summary.run.pins
     expressions = (*(pins.request.gates if pinned else ()), *(expressions or ()))
     sure = pins.sure if pinned else ()

@@ -1,5 +1,5 @@
-"""`howsure gate RUN --labels`: pass rates as people would give them, from labels on some answers, held to the same
-gates. The judge's own ruling stands beside. Gates about other things than pass rates are not changed."""
+"""`howsure gate RUN --labels`: decides the gates on pass rates by people's labels on some answers, and shows the
+judge's own ruling beside. Other gates are not changed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from howsure.store.store import Store
 
 
 async def correct_rulings(work: Workspace, store: Store, summary: Summary, sources: Sequence[str]) -> Summary:
-    """The summary with the rulings on pass rates decided by what people would say. Raises `PlanRefused` where no gate
-    can be decided so."""
+    """The summary with the rulings on pass rates corrected by people's labels. Raises `PlanRefused` if no gate can be
+    corrected."""
     gates = [read_gate(each.expression).condition for each in summary.gates]
     run = summary.run
     people = await read_people(work, store, run, sources)

@@ -100,8 +100,7 @@ def _rate_needed(observed: Observations, found: Estimate, limit: float) -> int |
 
 def rule_mean_grade(condition: MeanGrade, evidence: Evidence, candidate: str) -> GateRuling:
     observed, scale = evidence.values(candidate, condition.scope)
-    bounds = None if scale.high is None else (scale.low, scale.high)
-    question = _mean_question(condition.bound, GateUnit.POINTS, observed, bounds, "a value", lowest=scale.low)
+    question = _mean_question(condition.bound, GateUnit.POINTS, observed, scale.ends, "a value", lowest=scale.low)
     return decide_estimate(question, observed)
 
 

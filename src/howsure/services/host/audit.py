@@ -1,5 +1,5 @@
-"""Writes to the audit log: who did what to what, by ids alone. Names and content never go there: an id leads to them as
-long as they are kept, and to nothing once they are erased."""
+"""Writes to the audit log: who did what to what, by ids alone. Names and content are never logged: an id leads to them
+while they are stored, and to nothing after they are erased."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from howsure.store.store import Store
 
 T = TypeVar("T")
 SERVICE = "service"
-"""The actor of what the service does by itself."""
+"""The actor of the service's own actions."""
 
 
 def recording(
     action: str, do: Callable[[Store], Awaitable[T]], subject: Callable[[T], str]
 ) -> Callable[[Store], Awaitable[T]]:
-    """The same, written down when it is done; `subject` says what it was done to."""
+    """The same callable, logged when it has finished; `subject` names what it was done to."""
 
     async def done(store: Store) -> T:
         result = await do(store)
@@ -36,7 +36,7 @@ def recording(
 
 
 async def record_export(work: Workspace, store: Store, subject: str) -> None:
-    """What a command copied out of a database that is served, which is one with keys; where it can be written to."""
+    """Log an export by a command, if the database belongs to a service (it has keys) and can be written to."""
     with suppress(InputError):
         if await store.keys.any():
             async with await work.store() as writable:
@@ -44,8 +44,8 @@ async def record_export(work: Workspace, store: Store, subject: str) -> None:
 
 
 async def record_settings(store: Store, settings: Settings) -> None:
-    """A hash of the settings that the service starts with, where they are not those of its last start. The address of
-    the database, which may hold a password, is not in it; other secrets are only named in settings."""
+    """Log a hash of the settings that the service starts with, if they differ from those of its last start. The hash
+    leaves out the address of the database, which may hold a password; settings only name other secrets."""
     text = msgspec.json.encode(replace(settings, database=""), order="deterministic")
     subject = f"sha256:{sha256(text).hexdigest()}"
     last = await store.audit.last("settings")
@@ -54,6 +54,6 @@ async def record_settings(store: Store, settings: Settings) -> None:
 
 
 async def with_key_names(store: Store, entries: Sequence[AuditEntry]) -> list[AuditEntry]:
-    """The entries with what their keys are called now in place of the keys' ids."""
+    """The entries with the current names of their keys in place of the keys' ids."""
     names = await store.keys.names({entry.actor for entry in entries})
     return [replace(entry, actor=names.get(entry.actor, entry.actor)) for entry in entries]

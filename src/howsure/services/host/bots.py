@@ -14,7 +14,7 @@ from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from howsure.config import ServiceSettings
 from howsure.dialects.agent_files import read_agent
-from howsure.errors import DatasetInvalid, NotFound, PlanRefused
+from howsure.errors import DatasetInvalid, NotFound, PlanRefused, Unreachable
 from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
 from howsure.services.host.documents import DEFAULTS, published_document, require_agent, with_distinct_tools
@@ -58,9 +58,11 @@ async def fetch_bot(rules: ServiceSettings, bot_id: str) -> Json:
                     raise PlanRefused(f"the bot service's answer is larger than {MAX_BYTES} bytes")
             status = response.status
     except (ClientError, TimeoutError, OSError):
-        raise PlanRefused(f"the bot service cannot be reached for agent {bot_id}: try again later") from None
+        raise Unreachable(f"the bot service cannot be reached for agent {bot_id}") from None
     if status == 404:
         raise NotFound(f"there is no agent {bot_id}")
+    if status >= 500 or status == 429:
+        raise Unreachable(f"the bot service answered {status} for agent {bot_id}")
     if status != 200:
         raise PlanRefused(f"the bot service answered {status} for agent {bot_id}")
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -21,16 +22,17 @@ from howsure.errors import NotFound, PlanRefused
 from howsure.model.access_scope import AccessScope
 from howsure.model.case import Case, Script
 from howsure.model.document import Document, DocumentKind
-from howsure.model.result import Result
+from howsure.model.result import Result, result_id
 from howsure.model.run_request import RunRequest
 from howsure.model.transcript import Role, Transcript
 from howsure.services.host.document_files import reference_to
 from howsure.services.host.documents import document_body, find_document, require_agent
-from howsure.services.host.request_checks import check_agent_known, permanent_faults
+from howsure.services.host.request_checks import RequestFaults, check_agent_known, permanent_faults
 from howsure.services.host.run_requests import allowed_judge
 from howsure.services.host.stats import result_shape
 from howsure.services.host.uploads import Upload, check_upload
 from howsure.services.run.execute import new_run, refuse_spent_budget, utc_now
+from howsure.services.run.judges import judge_models
 from howsure.services.run.recorded_answers import stored_conversations
 from howsure.services.run.start import plan_request
 from howsure.services.workspace import Host
@@ -40,7 +42,7 @@ SIMULATION = "simulation"
 
 
 class FinishedConversation(Struct, frozen=True, kw_only=True):
-    """Messages, tool calls and the state at the end, and what they are graded by: criteria, a rubric, or both."""
+    """Messages, tool calls and the final state, and what they are graded by: criteria, a rubric, or both."""
 
     messages: tuple[tuple[str, str], ...]
     tool_calls: tuple[Json, ...] = ()
@@ -56,15 +58,22 @@ class FinishedConversation(Struct, frozen=True, kw_only=True):
 
 async def grade_conversation(host: Host, finished: FinishedConversation, scope: AccessScope) -> Json:
     """The EvaluationResult."""
-    criteria = finished.criteria
-    if finished.test_set_id:
-        test_set = await host.store.documents.get(DocumentKind.TEST_SET, finished.test_set_id, within=scope)
-        expected = [item.get("expected", {}) for item in document_body(test_set).get("items", ())]
-        criteria += tuple(text for each in expected for text in each.get("success_criteria", ()))
+    criteria, faults = finished.criteria, RequestFaults()
+    with faults.of("test_set_id"):
+        if finished.test_set_id:
+            test_set = await host.store.documents.get(DocumentKind.TEST_SET, finished.test_set_id, within=scope)
+            expected = [item.get("expected", {}) for item in document_body(test_set).get("items", ())]
+            criteria += tuple(text for each in expected for text in each.get("success_criteria", ()))
+    with faults.of("success_criteria"):
+        if not criteria and not finished.rubric_id and not finished.test_set_id:
+            wanted = "success_criteria, a test_set_id or a rubric_id"
+            raise PlanRefused(f"there is nothing to hold the conversation against: give {wanted}")
+    with faults.of("tool_calls"):
+        build_transcript(finished)
+    request = await _run_request(host, finished, scope, faults)
+    faults.refuse()
     if not criteria and not finished.rubric_id:
-        wanted = "success_criteria, a test_set_id or a rubric_id"
-        raise PlanRefused(f"there is nothing to hold the conversation against: give {wanted}")
-    request = await _run_request(host, finished, scope)
+        raise PlanRefused("test_set_id: its items have no success_criteria, and no rubric_id was sent")
     with TemporaryDirectory() as folder:
         dataset, criteria_file = await asyncio.to_thread(_write_files, host, finished, criteria, Path(folder))
         request = replace(request, datasets=(dataset,), criteria_from=criteria_file)
@@ -80,19 +89,26 @@ async def grade_conversation(host: Host, finished: FinishedConversation, scope: 
         return result_shape(run, replace(result, created_at=began, duration_ms=took))
 
 
-async def _run_request(host: Host, finished: FinishedConversation, scope: AccessScope) -> RunRequest:
-    rubric = ""
-    if finished.rubric_id:
-        found = await host.store.documents.get(DocumentKind.RUBRIC, finished.rubric_id, within=scope)
-        rubric = str(reference_to(found))
+async def _run_request(
+    host: Host, finished: FinishedConversation, scope: AccessScope, faults: RequestFaults
+) -> RunRequest:
+    rubric = judge = ""
+    with faults.of("rubric_id"):
+        if finished.rubric_id:
+            found = await host.store.documents.get(DocumentKind.RUBRIC, finished.rubric_id, within=scope)
+            rubric = str(reference_to(found))
     # Without a description of the agent only its messages are judged.
     agent = await find_document(host, DocumentKind.AGENT, finished.agent_id, scope)
-    check_agent_known(host, finished.agent_id, agent)
+    with faults.of("bot_id"):
+        check_agent_known(host, finished.agent_id, agent)
+    with faults.of("eval_model"), permanent_faults():
+        judge = allowed_judge(host, finished.judge, scope)
+        judge_models(host.work, RunRequest(datasets=(), judge=judge))
     return RunRequest(
         datasets=(),
         rubric=rubric,
         agent=str(reference_to(agent)) if agent else "",
-        judge=allowed_judge(host, finished.judge, scope),
+        judge=judge,
         component_scope=finished.component_scope,
         component_ids=finished.component_ids,
     )
@@ -152,8 +168,13 @@ async def _visible_results(host: Host, result_ids: list[str], scope: AccessScope
     visible = [
         result for run_id, result in results if scope.sees(runs[run_id].organization_id, runs[run_id].pins.agent_key)
     ]
-    if len(visible) < len(result_ids):
-        raise NotFound(f"{len(result_ids) - len(visible)} of {len(result_ids)} conversations are not there")
+    there = {
+        str(result_id(UUID(run_id), each.case.id, each.candidate, each.repeat))
+        for run_id, each in results
+        if each in visible
+    }
+    if missing := [each for each in result_ids if each not in there]:
+        raise NotFound(f"{len(missing)} of {len(result_ids)} conversations are not there: {', '.join(missing[:20])}")
     if not visible:
         raise PlanRefused("there is no conversation to look at")
     return visible

@@ -96,6 +96,16 @@ def question_set_lines(name: str, body: Json) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
+QUESTION_FIELDS = {
+    "id": "question_id",
+    "prompt": "question",
+    "reference_answers": "expected_answer",
+    "rubric": "criteria",
+    "metadata": "tags",
+}
+"""Fields of a question, by those of its line in a dataset."""
+
+
 def _question_line(name: str, question: Json) -> Json:
     answers = [question["expected_answer"]] if question.get("expected_answer") else []
     expected: Json = {"task_type": "reference_qa", "reference_answers": answers}
@@ -115,7 +125,7 @@ def _question_line(name: str, question: Json) -> Json:
 
 
 async def find_document(host: Host, kind: DocumentKind, key: str, scope: AccessScope) -> Document | None:
-    """The newest version; None where there is none that the caller may see, or no key."""
+    """The newest version; None if the caller may see none, or the key is empty."""
     try:
         return await host.store.documents.get(kind, key, within=scope) if key else None
     except NotFound:
@@ -182,9 +192,14 @@ def check_agent_access(agent_id: str | None, scope: AccessScope) -> None:
         raise PlanRefused(f"agent_id: this key may write for the agents {', '.join(scope.agent_ids) or 'none'} only")
 
 
-async def _draft(host: Host, kind: DocumentKind, change: DocumentChange, key: str) -> DocumentDraft:
+def _written(kind: DocumentKind, body: Json) -> Json:
+    """What its author wrote of a body, with an id for every entry."""
     ignored = {ID_FIELDS[kind], *MANAGED, *ADDED, "name", "agent_id", "bot_name"}
-    body = with_entry_ids(kind, {name: value for name, value in change.body.items() if name not in ignored})
+    return with_entry_ids(kind, {name: value for name, value in body.items() if name not in ignored})
+
+
+async def _draft(host: Host, kind: DocumentKind, change: DocumentChange, key: str) -> DocumentDraft:
+    body = _written(kind, change.body)
     name = str(change.body.get("bot_name" if kind is DocumentKind.AGENT else "name") or "")
     draft = DocumentDraft(
         body=msgspec.json.encode(body),
@@ -193,8 +208,33 @@ async def _draft(host: Host, kind: DocumentKind, change: DocumentChange, key: st
         author=change.author,
         note=change.note,
     )
-    await asyncio.to_thread(check_document, host.work.kit, kind, key, draft, body)
+    try:
+        await asyncio.to_thread(check_document, host.work.kit, kind, key, draft, body)
+    except DatasetInvalid as error:
+        raise DatasetInvalid("body", [_in_body(kind, each) for each in error.problems], error.more) from None
     return draft
+
+
+async def further_problems(kit: Kit, kind: DocumentKind, body: Json) -> list[Problem]:
+    """What else is wrong with a body whose shape is wrong, as far as a file of this kind can be read whatever it
+    holds."""
+    if kind not in (DocumentKind.RUBRIC, DocumentKind.TEST_SET):
+        return []
+    content = _written(kind, body)
+    try:
+        await asyncio.to_thread(check_document, kit, kind, "new", DocumentDraft(body=b"", name="new"), content)
+    except DatasetInvalid as error:
+        return [_in_body(kind, each) for each in error.problems]
+    return []
+
+
+def _in_body(kind: DocumentKind, problem: Problem) -> Problem:
+    """A problem of the file that a document is checked as, by its place in the body that was sent."""
+    field = problem.field
+    if kind is DocumentKind.QUESTION_SET and problem.line:
+        name, mark, rest = field.partition("[")
+        field = f"questions[{problem.line - 1}].{QUESTION_FIELDS.get(name, name)}{mark}{rest}".removesuffix(".")
+    return replace(problem, field=field, file="", line=None, column=None)
 
 
 def with_distinct_tools(body: Json) -> Json:

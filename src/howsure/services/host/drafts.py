@@ -176,7 +176,7 @@ def _content_problems(kit: Kit, kind: DocumentKind, name: str, body: Json) -> Se
 def field_lines(text: str) -> dict[str, int]:
     """The line on which each field of a valid JSON text begins, by the path of the field."""
     found: dict[str, int] = {}
-    # The objects and lists that are open: the path of each, and how many elements of a list have begun.
+    # The open objects and lists: the path of each, and how many elements of a list have begun.
     around: list[tuple[str, int]] = []
     path, line = "", 1
     for token in JSON_TOKENS.finditer(text):

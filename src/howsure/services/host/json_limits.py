@@ -1,5 +1,5 @@
-"""What JSON from outside may be: how many values it holds and how deep they are nested, counted while it comes and
-before anything of it is parsed."""
+"""Limits of JSON from outside: how many values it holds and how deeply they are nested, counted while it arrives and
+before it is parsed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class JsonMeter:
         self._cut = b""
 
     def add(self, piece: bytes) -> None:
-        """InputError, where there is too much of it by now."""
+        """Count a piece; InputError once there is too much."""
         text = _ESCAPED.sub(b"", self._cut + piece)
         self._cut = b"\\" if text.endswith(b"\\") else b""
         parts = text.removesuffix(b"\\").split(b'"')
@@ -57,7 +57,7 @@ class JsonMeter:
 
 
 def check_json(text: bytes) -> None:
-    """InputError, where the JSON holds too much, or a character that no database can be trusted with."""
+    """InputError if the JSON holds too much, or a character that not every database can store."""
     meter = JsonMeter()
     for start in range(0, len(text), PIECE):
         meter.add(text[start : start + PIECE])

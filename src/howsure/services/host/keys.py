@@ -1,7 +1,7 @@
 """API keys, passwords and sessions, and the callers they stand for. The secret of a key is shown once; only its hash is
 stored. A password is a key with a secret that a person can remember: it has scopes, an organisation and an expiry date,
-can be revoked, and opens the pages but never the API. Whoever signs in to the pages gets a session, which the store
-holds. Without keys the service serves its own machine only, and whoever uses that machine may do everything."""
+can be revoked, and opens the pages but never the API. Signing in to the pages begins a session, which is in the store.
+Without keys the service serves its own machine only, and every user of that machine may do everything."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def set_password(store: Store, request: KeyRequest, password: str) -> ApiK
     key = build_key(request)
     earlier = await store.keys.with_password(key.name)
     if any(each.organization_id != key.organization_id for each, _ in earlier if each.is_open(key.created_at)):
-        raise PlanRefused(f"somebody of another organisation signs in as {key.name!r}: choose another name")
+        raise PlanRefused(f"the name {key.name!r} is taken in another organisation: choose another one")
     await store.keys.add_password(key, await asyncio.to_thread(hash_password, password))
     for each, _ in earlier:
         await store.keys.revoke(each.id)
@@ -130,7 +130,7 @@ class Caller(Struct, frozen=True):
         return permits(self.scopes, self.within, permission)
 
     def lacks(self, permission: Permission) -> str:
-        """Why the caller may not do this, for whoever is refused."""
+        """Why the caller may not do this, for the refusal."""
         return missing_words(self.scopes, self.within, permission)
 
 
@@ -158,7 +158,7 @@ async def _caller(store: Store, key: ApiKey | None) -> Caller | None:
 
 
 def key_limits_problem(request: KeyRequest, maker: Caller) -> str:
-    """Why this caller may not make this key: nobody makes a key that opens more than their own. "" where they may."""
+    """Why this caller may not make this key: nobody can make a key with more rights than their own. "": they may."""
     home, own = maker.within.organization_id, maker.within.agent_ids
     if home is not None and request.organization_id != home:
         return "this key may make keys for its own organisation only"
@@ -196,8 +196,8 @@ async def caller_by_session(host: Host, token: str) -> Caller | None:
 
 
 async def caller_still_valid(host: Host, caller: Caller) -> bool:
-    """Whether the caller of a request that lasts may still do what they began: their key may have been revoked, or
-    their session ended, since."""
+    """Whether the caller of a long request may still continue: their key may have been revoked, or their session
+    ended."""
     if caller.session_id:
         return await _session_caller(host, await host.store.sessions.by_id(caller.session_id)) is not None
     return not caller.id or await caller_by_key_id(host.store, caller.id) is not None

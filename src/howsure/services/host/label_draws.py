@@ -38,8 +38,8 @@ class LabelLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LabelDraw(Struct, frozen=True, kw_only=True):
-    """What to label next. `answers` counts the drawn answers, of which each has a question or several; `before` those
-    that are labelled already, `all` those that can be drawn."""
+    """What to label next. `answers` counts the drawn answers, each with one question or more; `before` those that are
+    labelled already, `all` those that can be drawn."""
 
     run: str
     name: str
@@ -68,7 +68,7 @@ class LabelDraw(Struct, frozen=True, kw_only=True):
 
 
 async def draw_next(work: Workspace, name: str, number: int, by: DrawKind, sources: Sequence[str] = ()) -> LabelDraw:
-    """The next `number` answers of a run that neither the database nor these files have a label of."""
+    """The next `number` answers of a run that have no label in the database or in these files."""
     if not 0 < number <= MAX_NUMBER:
         raise PlanRefused(f"--number is 1 to {MAX_NUMBER:,}, not {number}")
     async with await work.store(read_only=True) as store:
@@ -106,7 +106,8 @@ def _is_named(answer: DrawnAnswer, named: Collection[tuple[str, str | None, int 
 
 
 async def save_labels(work: Workspace, path: Path, name: str) -> int:
-    """Put the labels of a file into the database, as labels of a run; how many. Numbers cannot be kept there."""
+    """Store the labels of a file in the database, as labels of a run, and return their number. Numeric labels are
+    refused."""
     async with await work.store() as store:
         run = await store.find_run(name)
         scales = {each.name: each.scale for each in (await store.summary(run.id)).graders}

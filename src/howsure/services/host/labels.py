@@ -20,13 +20,13 @@ from howsure.model.score import Grade, Score, Unscored, UnscoredReason
 from howsure.reports.figures import iso_utc
 from howsure.services.judge.calibrate import CalibrationRequest, SavedCalibration, calibrate
 from howsure.services.judge.draw_labels import DrawKind, DrawnAnswer, draw_answers
-from howsure.services.judge.labels import GradeWithLabels, Label
+from howsure.services.judge.labels import GradeWithLabels, Label, weigh_draws
 from howsure.services.workspace import Host
 from howsure.store.private_files import make_private_folder
 from howsure.store.store import Store
 
 QUEUE_LENGTH = 60
-"""How many results a queue holds."""
+"""The most results in a queue."""
 GradeKey = tuple[int, str, str]
 """The position of the result, the grader, and the id of the criterion or rule ("" for the case as a whole)."""
 MAX_QUEUES = 50
@@ -182,14 +182,15 @@ async def grades_for_labels(store: Store, run: Run, labels: Sequence[HumanLabel]
 
 
 def label_comparisons(
-    labels: Sequence[HumanLabel], grades: Mapping[GradeKey, LabelledGrade | LabelQuestion]
+    labels: Sequence[HumanLabel], grades: Mapping[GradeKey, LabelledGrade | LabelQuestion], counts: Counts
 ) -> list[GradeWithLabels]:
-    """Labels that say pass or fail, beside the judge's grades, in the form that calibrations compare."""
+    """Labels that say pass or fail, beside the judge's grades, in the form that calibrations compare. `counts` are the
+    answers of the run that could be drawn to be labelled."""
     by_grade: dict[GradeKey, list[HumanLabel]] = {}
     for label in labels:
         if label.opinion.passed is not None:
             by_grade.setdefault(label.about, []).append(label)
-    return [
+    made = [
         GradeWithLabels(
             case_id=own[0].case_id,
             grader=key[1],
@@ -214,6 +215,8 @@ def label_comparisons(
         )
         for key, own in by_grade.items()
     ]
+    answers = counts.passed + counts.failed + counts.errored
+    return weigh_draws(made, {each.grader: answers for each in made})
 
 
 def write_label_lines(labels: Sequence[HumanLabel]) -> bytes:
@@ -240,7 +243,7 @@ async def calibrate_run(host: Host, run: Run, labels: Sequence[HumanLabel]) -> S
     """Calibrate the judge of a run with the labels of that run, and save the calibration."""
     content = write_label_lines(labels)
     if not content:
-        raise PlanRefused("nobody has said pass or fail of this run yet: label some of it first")
+        raise PlanRefused("this run has no labels of pass or fail yet: label some of it first")
     # The name holds a hash of the content: a calibration refers to the file, which must never change.
     path = host.work.data_folder / "labels" / f"{run.id}-{sha256(content).hexdigest()[:12]}.jsonl"
 

@@ -37,8 +37,8 @@ class JsonLinesFormatter(logging.Formatter):
 
 
 class RepeatFilter(logging.Filter):
-    """Lets one warning or error of a kind through in a second, with the number of those that were held back. A kind is
-    the text before its values are put in."""
+    """Lets one warning or error of each kind through per second, with the number of those held back. A kind is the text
+    of the message before its values are filled in."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""Signing in at a provider by OpenID Connect: the authorization code flow with PKCE. The provider says who somebody is
-and which groups they are in; the settings say what a group may do here. A person is the pair of issuer and subject: a
-name or an e-mail address is only shown. No token is stored."""
+"""Signing in at a provider by OpenID Connect: the authorization code flow with PKCE. The provider says who the user is
+and which groups they are in; the settings say what a group may do here. A user is identified by issuer and subject;
+name and e-mail address are only displayed. No token is stored."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES
 """Signatures by a key that only the provider has: never `none`, never one by a shared secret."""
 KEY_TYPES = ("RSA", "EC")
 IDENTITY = "oidc:"
-"""How the id of a caller begins who signed in at a provider."""
+"""The prefix of the ids of callers who signed in at a provider."""
 ATTEMPT_SECONDS = 600
 METADATA_SECONDS = 3600
 KEYS_AGAIN_SECONDS = 60
-"""How often, at most, the provider's keys are fetched because a token names one that is not known."""
+"""The shortest time between two fetches of the provider's keys because of a token with an unknown key."""
 LEEWAY_SECONDS = 60
 TIMEOUT_SECONDS = 10.0
 MAX_BYTES = 512 * 1024
@@ -49,7 +49,7 @@ MAX_NAME = 100
 
 
 class SignInRefused(InputError):
-    """Somebody cannot sign in; the message is for them."""
+    """The user cannot sign in; the message is shown to them."""
 
 
 class ProviderUnavailable(SignInRefused):
@@ -57,8 +57,8 @@ class ProviderUnavailable(SignInRefused):
 
 
 class SignInAttempt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One way to the provider and back, kept by the browser in a cookie. State, nonce and code verifier are made from
-    its secret, so that an answer of the provider is worth something only in the browser that asked for it."""
+    """One sign-in at the provider, kept in a cookie of the browser. State, nonce and code verifier are derived from its
+    secret, so that an answer of the provider is valid only in the browser that started it."""
 
     secret: str
     begun: int
@@ -71,7 +71,7 @@ class SignInAttempt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @classmethod
     def read(cls, cookie: str) -> SignInAttempt | None:
-        """None where there is no cookie, or none of ours, or one that is too old."""
+        """None if the cookie is missing, not ours, or too old."""
         try:
             attempt = msgspec.json.decode(urlsafe_b64decode(cookie.encode("ascii")), type=cls)
         except (ValueError, msgspec.DecodeError):
@@ -91,7 +91,7 @@ class SignInAttempt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Grant(Struct, frozen=True):
-    """What somebody's groups give them in one organisation, for all or some of its agents."""
+    """The role that a user's groups give in one organisation, for all or some of its agents."""
 
     within: AccessScope
     scopes: frozenset[KeyScope]
@@ -104,7 +104,7 @@ class Grant(Struct, frozen=True):
 
 
 class OidcIdentity(Struct, frozen=True):
-    """Who signed in at the provider."""
+    """The user who signed in at the provider."""
 
     subject: str
     name: str
@@ -153,10 +153,10 @@ class OidcProvider:
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
 
     async def identity(self, attempt: SignInAttempt, answer: Mapping[str, str], redirect_uri: str) -> OidcIdentity:
-        """Who the provider says is there. `answer` is the query that the browser brought back."""
+        """The identity that the provider confirms. `answer` is the query with which the browser came back."""
         metadata = await self._described()
         if not attempt.is_state(answer.get("state", "")):
-            raise SignInRefused("this answer is not to a question of this browser: begin again")
+            raise SignInRefused("this answer does not belong to a sign-in of this browser: begin again")
         promised = metadata.get("authorization_response_iss_parameter_supported") is True
         if answer.get("iss", self.settings.issuer if not promised else "") != self.settings.issuer:
             raise SignInRefused("this answer comes from another provider: begin again")
@@ -172,8 +172,8 @@ class OidcProvider:
         return OidcIdentity(claims["sub"], _plain(str(named)), tuple(each for each in listed if isinstance(each, str)))
 
     def grants(self, identity: OidcIdentity) -> list[Grant]:
-        """What the groups give, for each organisation and its agents. Roles of the same place add up; those of
-        different places do not mix."""
+        """The grants of the user's groups, one for each organisation and its agents. Roles of the same place add up;
+        those of different places do not mix."""
         found: dict[AccessScope, frozenset[KeyScope]] = {}
         for group in identity.groups:
             if given := self.settings.roles.get(group):
@@ -182,7 +182,8 @@ class OidcProvider:
         return [Grant(within, scopes) for within, scopes in found.items()]
 
     def caller(self, identity: OidcIdentity, grant: Grant) -> Caller:
-        """The name ends with a hash of the identity: whoever can call themselves somebody else is told apart."""
+        """The caller's name ends with a hash of the identity, so that two users with the same name can be told
+        apart."""
         key = f"{IDENTITY}{self.settings.issuer}#{identity.subject}"
         name = f"{identity.name or 'somebody'} ({sha256(key.encode()).hexdigest()[:8]})"
         return Caller(name, grant.scopes, grant.within, key)
@@ -197,7 +198,7 @@ class OidcProvider:
             except (ValueError, TypeError) as error:
                 raise ProviderUnavailable(f"{self.settings.name} describes itself wrongly: {error}") from None
             if described["issuer"] != self.settings.issuer:
-                raise ProviderUnavailable(f"{self.settings.name} says that it is another one than the settings name")
+                raise ProviderUnavailable(f"{self.settings.name} names another issuer than the settings do")
             self._metadata = (now, dict(described))
         return self._metadata[1]
 
@@ -255,7 +256,7 @@ class OidcProvider:
             return {}
         claims = await self._fetch("GET", endpoint, headers={"Authorization": f"Bearer {access_token}"})
         if claims.get("sub") != subject:
-            raise SignInRefused(f"{self.settings.name} speaks of somebody else: begin again")
+            raise SignInRefused(f"{self.settings.name} describes another user: begin again")
         return claims
 
     async def _fetch(self, method: str, url: str, **options: Any) -> Json:

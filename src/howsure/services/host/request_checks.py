@@ -1,5 +1,5 @@
-"""What a request for a run is held to before it is planned: every reason to refuse it, found together, each with the
-field it is about; agents and cases that there are; and whether the cases bring answers of their own."""
+"""Checks of a run request before it is planned: all reasons to refuse it together, each with its field; whether its
+agent and cases exist; and whether the cases bring answers of their own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from msgspec.structs import replace
 
 from howsure.dialects.datasets import detect, read_cases
 from howsure.dialects.plain_columns import TableOptions
-from howsure.errors import ConfigInvalid, InputError, NotFound, Problem, RequestRefused, StorageFault, UnknownName
+from howsure.errors import (
+    ConfigInvalid,
+    Conflict,
+    InputError,
+    NotFound,
+    Problem,
+    RequestRefused,
+    StorageFault,
+    UnknownName,
+)
 from howsure.model.access_scope import AccessScope
 from howsure.model.case import Case, finished_transcript_of
 from howsure.model.document import Document, DocumentKind
@@ -26,15 +35,15 @@ CODES = {NotFound: "not-found", UnknownName: "unknown-name"}
 
 
 class RequestFaults:
-    """Collects what is wrong with a request. A document that is not there stays NotFound where nothing else is
-    wrong."""
+    """Collects what is wrong with a request. A document that is not there stays NotFound, and what cannot be done with
+    a run a Conflict, where nothing else is wrong."""
 
     def __init__(self) -> None:
         self._found: list[tuple[str, InputError]] = []
 
     @contextmanager
     def of(self, field: str) -> Iterator[None]:
-        """Whatever the user can fix inside is a fault of this field."""
+        """Errors inside that the user can fix become faults of this field."""
         try:
             yield
         except StorageFault:
@@ -43,7 +52,7 @@ class RequestFaults:
             self._found.append((field, error))
 
     def refuse(self) -> None:
-        if len(self._found) == 1 and isinstance(error := self._found[0][1], NotFound):
+        if len(self._found) == 1 and isinstance(error := self._found[0][1], NotFound | Conflict):
             raise error
         if self._found:
             raise RequestRefused([problem for field, error in self._found for problem in _problems(field, error)])
@@ -51,14 +60,14 @@ class RequestFaults:
 
 def _problems(field: str, error: InputError) -> Sequence[Problem]:
     if isinstance(error, RequestRefused):
-        return error.problems
+        return [replace(each, field=each.field or field) for each in error.problems]
     return [Problem(code=CODES.get(type(error), "refused"), field=field, message=str(error))]
 
 
 @contextmanager
 def permanent_faults() -> Iterator[None]:
-    """RequestRefused for what the settings or the environment lack (a key, a price, a variable): trying again does not
-    help, so it is not for "later"."""
+    """RequestRefused for what the settings or the environment lack (a key, a price, a variable): retrying the request
+    does not help."""
     try:
         yield
     except StorageFault:

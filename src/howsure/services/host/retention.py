@@ -1,5 +1,5 @@
-"""How long things are kept: `service.retention` and `service.undelete_days`. The service takes out what is older once a
-day; `howsure db purge` does so when it is called."""
+"""How long data is kept: `service.retention` and `service.undelete_days`. The service removes what is older once a day,
+`howsure db purge` at once."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def kept_days(rules: ServiceSettings) -> dict[str, int]:
 async def purge(
     work: Workspace, store: Store, *, dry_run: bool = False, actor: str = COMMAND_LINE, now: datetime | None = None
 ) -> dict[str, int]:
-    """Take out what is older than it may be kept. How many of each kind; `files` are copies of documents that runs have
-    read, which are made again when they are needed."""
+    """Remove what is older than it may be kept, and return how many of each kind. `files` are copies of documents that
+    runs have read; they are made again when they are needed."""
     rules = work.settings.service
     done = await store.retention.purge(kept_days(rules), rules.undelete_days, dry_run=dry_run)
     before = (now or datetime.now(UTC)) - timedelta(days=rules.undelete_days)
@@ -57,7 +57,7 @@ def _remove_copies(folder: Path, before: datetime, dry_run: bool) -> int:
 
 @asynccontextmanager
 async def purging_daily(work: Workspace, store: Store, period: float = DAY_SECONDS) -> AsyncIterator[None]:
-    """Inside this block old things are taken out, now and once a day."""
+    """Inside this block old data is removed, now and once a day."""
 
     async def every_day() -> None:
         while True:
@@ -65,7 +65,7 @@ async def purging_daily(work: Workspace, store: Store, period: float = DAY_SECON
                 done = await purge(work, store, actor=SERVICE)
                 log.info("purged %s", done, extra={"purged": done})
             except InputError as error:
-                log.error("old things could not be taken out: %s", error)
+                log.error("old data could not be removed: %s", error)
             await asyncio.sleep(period)
 
     task = asyncio.create_task(every_day())

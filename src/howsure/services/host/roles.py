@@ -42,9 +42,9 @@ ORGANIZATION_WIDE = frozenset(
         Permission.METRICS,
     }
 )
-"""Does not belong to agents: whoever is limited to some agents may not do it."""
+"""Permissions that are not about agents: a caller limited to some agents does not have them."""
 SERVICE_WIDE = frozenset({Permission.METRICS})
-"""Does not belong to organisations, either."""
+"""Permissions that are not about organisations, either."""
 
 OPENED_BY: dict[KeyScope, frozenset[Permission]] = {
     KeyScope.READ: frozenset({Permission.READ, Permission.EXPORT}),
@@ -73,7 +73,7 @@ def permits(scopes: Collection[KeyScope], within: AccessScope, permission: Permi
 
 
 def missing_words(scopes: Collection[KeyScope], within: AccessScope, permission: Permission) -> str:
-    """What somebody lacks who may not do this."""
+    """What a caller lacks who may not do this."""
     if not permits(scopes, AccessScope(), permission):
         scope = next(scope for scope, opened in OPENED_BY.items() if permission in opened)
         role = next(role for role, parts in SCOPES_OF.items() if scope in parts)
@@ -84,6 +84,6 @@ def missing_words(scopes: Collection[KeyScope], within: AccessScope, permission:
 
 
 def role_of(scopes: Iterable[KeyScope]) -> AccessRole | None:
-    """The role whose scopes are exactly these; None where they are no role's."""
+    """The role whose scopes are exactly these; None if no role has exactly these."""
     held = set(scopes)
     return next((role for role, parts in SCOPES_OF.items() if set(parts) == held), None)

@@ -18,7 +18,7 @@ from howsure.model.case import World
 from howsure.model.document import Document, DocumentKind
 from howsure.model.job import JobState, JobTask, RequestedState
 from howsure.model.run import Pins, Run, RunState
-from howsure.model.run_request import OFFLINE, RUN_PREFIX, RunRequest
+from howsure.model.run_request import OFFLINE, RunRequest
 from howsure.services.files import native_path
 from howsure.services.host.document_files import (
     DocumentReference,
@@ -28,10 +28,12 @@ from howsure.services.host.document_files import (
     reference_to,
 )
 from howsure.services.host.documents import DocumentChange, add_document, find_document
-from howsure.services.host.request_checks import permanent_faults
+from howsure.services.host.request_checks import RequestFaults, permanent_faults
 from howsure.services.host.run_requests import QueuedRun, allowed_judge, queue_run, referenced_document
 from howsure.services.run.execute import attempts_to_resume
-from howsure.services.run.start import pinned_request, prepare, refuse_imported
+from howsure.services.run.judges import judge_models
+from howsure.services.run.plan import rules_for
+from howsure.services.run.start import pinned_request, prepare, refuse_imported, regrade_request
 from howsure.services.workspace import Host
 
 RECORDED = "recorded:"
@@ -42,7 +44,7 @@ OMITTED = (
 
 
 class OtherVersions(Struct, frozen=True):
-    """The versions to take of what a run was made of; None: those that it had."""
+    """The versions of test set and rubric to use; None: those of the run."""
 
     test_set: int | None = None
     rubric: int | None = None
@@ -126,26 +128,29 @@ async def regrade(
     new_id: str = "",
     versions: OtherVersions = SAME_VERSIONS,
 ) -> QueuedRun:
-    """Queue a new run over the answers of an old one. What neither `change` nor `versions` says is exactly as it was:
-    the pins say it, whatever was edited or deleted since."""
+    """Queue a new run over the answers of an old one. What neither `change` nor `versions` names stays as it was
+    pinned, even if it was edited or deleted since."""
     run = await host.store.run(run_id, scope)
     if not run.pins.imported:
         _check_files(run.pins)
-    judge = allowed_judge(host, change.judge, scope) if change.judge else _judge(host, run.pins, scope)
-    rubric = await _other_rubric(host, run, change, versions, scope)
-    answers = (f"{RUN_PREFIX}{run.id}",)
-    pinned = pinned_request(run)
-    cases, notes = await _cases_to_regrade(host, run, pinned, versions.test_set, scope)
-    request = replace(
+    cases = pinned = pinned_request(run)
+    judge, rubric, faults = "", None, RequestFaults()
+    notes: tuple[str, ...] = ()
+    with faults.of("eval_model"), permanent_faults():
+        judge = allowed_judge(host, change.judge, scope) if change.judge else _judge(host, run.pins, scope)
+        judge_models(host.work, replace(pinned, judge=judge))
+    with faults.of("profile"):
+        rules_for(change, host.work.kit)
+    with faults.of("rubric_version" if versions.rubric else "rubric_id"):
+        rubric = await _other_rubric(host, run, change, versions, scope)
+    with faults.of("test_set_version"):
+        cases, notes = await _cases_to_regrade(host, run, pinned, versions.test_set, scope)
+    faults.refuse()
+    request = regrade_request(
+        run,
         cases,
-        datasets=answers if run.pins.imported else cases.datasets,
-        # Finished conversations bring their answers along.
-        responses=() if pinned.criteria_from else answers,
-        target="",
-        candidates=(),
-        judge=judge,
+        judge,
         rubric=str(reference_to(rubric)) if rubric else "",
-        until_sure="",
         profile=change.profile or pinned.profile,
         engine=host.work.settings.engine.value,
         name=change.name or run.name,

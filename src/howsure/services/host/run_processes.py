@@ -1,7 +1,7 @@
-"""Runs in processes of their own, so that no run can stop another: a worker starts them, tells them which run to carry
-out, and hears from them every second. A process that says nothing for too long, or dies, is replaced. The attempts that
-were under way are then made one at a time, and the one that brings its process down again is stored as errored. A
-process that ended a run cleanly is kept for the next one of the same organisation."""
+"""Runs in processes of their own, so that no run can stop another: a worker starts them, assigns a run to each, and
+gets a heartbeat every second. A process that is silent for too long, or dies, is replaced. The attempts that were under
+way are then made one at a time, and one that kills its process again is stored as errored. A process that ended a run
+cleanly is kept for the next one of the same organisation."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from howsure.model.result import Result
 from howsure.model.verdict import Verdict
 from howsure.services.processes import end_process, kill_tree, limit_memory, peak_memory_mb
 from howsure.services.run.execute import RunClaim, attempts_to_resume, is_out_of_budget
-from howsure.services.run.start import carry_out
+from howsure.services.run.start import carry_out, pinned_request
 from howsure.services.workspace import Host, Workspace
 from howsure.targets.function.calls import THREAD_NAME
 
 START_SECONDS = 60.0
-"""How long a process may take until it is heard of for the first time."""
+"""How long a process may take until its first heartbeat."""
 TICK_SECONDS = 1.0
 STOP_SECONDS = 1.5
 """How long a process that is told to stop may take, before it is killed."""
 SLOTS, SLOT_BYTES = 1024, 8
 LONGEST_REPORT = 1 << 20
 LARGEST_KEPT_MB = 192
-"""A process that has used more memory than this carries out no other run."""
+"""A process that has used more memory than this is not reused for another run."""
 TICK, SAVED = b".\n", b"+\n"
 
 log = logging.getLogger("howsure.worker")
 
 
 class RunAssignment(Struct, frozen=True, kw_only=True):
-    """The run that a process is told to carry out, in one line of JSON."""
+    """The run that a process is to execute, as one line of JSON."""
 
     run_id: str
     owner: str
@@ -57,8 +57,8 @@ class RunAssignment(Struct, frozen=True, kw_only=True):
 
 
 class RunOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a process is done with a run. `error`: why the run could not be carried out. `lost`: the process says nothing
-    any more, or has ended. `reusable`: it may carry out another run."""
+    """How a process ended a run. `error`: why the run could not be executed. `lost`: the process is silent or has
+    ended. `reusable`: it may execute another run."""
 
     error: str = ""
     refused: bool = False
@@ -73,7 +73,8 @@ class RunOutcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class AttemptSlots:
-    """The attempts that a process has under way, in a file that outlives it. One writes, the other reads."""
+    """The attempts that a process has under way, in a file that outlives it. The process writes it, the worker reads
+    it."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -90,8 +91,8 @@ class AttemptSlots:
 
 
 class RunProcess:
-    """A process that carries out runs, seen from the worker. `file` holds the slots of its attempts; `under_way` are
-    those that it had begun when it was lost."""
+    """A process that executes runs, seen from the worker. `file` holds the slots of its attempts; `under_way` are those
+    that it had begun when it was lost."""
 
     def __init__(self, process: asyncio.subprocess.Process, file: IO[bytes], compute_seconds: float) -> None:
         self._process = process
@@ -143,8 +144,8 @@ class RunProcess:
 
 
 class RunProcesses:
-    """Carries out jobs, each in a process of its own. The next process is started before it is needed; and the one that
-    was used last is kept, with the organisation that it has worked for."""
+    """Executes jobs, each in a process of its own. The next process is started before it is needed; the one that was
+    used last is kept for the same organisation."""
 
     def __init__(self, rules: ServiceSettings, flags: Sequence[str] = ()) -> None:
         self._rules = rules
@@ -153,7 +154,7 @@ class RunProcesses:
         self._used: tuple[str, RunProcess] | None = None
 
     async def __call__(self, host: Host, job: Job, owner: str, got_on: asyncio.Event) -> None:
-        """Carry out a job. When cancelled, its process is stopped."""
+        """Execute a job. When cancelled, its process is stopped."""
         suspects: set[int] = set()
         stopped: dict[int, str] = {}
         memory = self._rules.memory_of(job.organization_id)
@@ -191,7 +192,7 @@ class RunProcesses:
         return await self._start() if process.ended else process
 
     def _keep(self, organization_id: str, process: RunProcess) -> RunProcess | None:
-        """Keep a process for another run of the organisation; the one that it replaces."""
+        """Keep a process for another run of the organisation; returns the one that it replaces."""
         before, self._used = self._used, (organization_id, process)
         return before[1] if before else None
 
@@ -215,9 +216,9 @@ class RunProcesses:
 
 
 async def serve_runs(work: Workspace, descriptor: int) -> None:
-    """What a run process does: it carries out the runs that its stdin names, one after the other, until stdin is
-    closed. `descriptor` is the file with the slots of its attempts."""
-    # Whatever the user's code prints goes to the log, and not among the reports.
+    """The main function of a run process: it executes the runs that its stdin names, one after the other, until stdin
+    is closed. `descriptor` is the file with the slots of its attempts."""
+    # What user code prints goes to the log, not among the reports.
     reports = os.dup(1)
     os.dup2(2, 1)
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -245,7 +246,7 @@ def _watch_stdin(loop: asyncio.AbstractEventLoop, assigned: asyncio.Queue[bytes]
 
 
 async def _tick(reports: int, compute_seconds: float) -> None:
-    """Say that the loop turns. If it does not, and nobody is there to notice, the system ends the process."""
+    """Report that the event loop turns. If it does not, and the worker is gone, the system ends the process."""
     with suppress(BrokenPipeError):
         while True:
             os.write(reports, TICK)
@@ -278,8 +279,8 @@ async def _carry_out(host: Host, assignment: RunAssignment, slots: AttemptSlots,
 
 
 async def execute_job(host: Host, run_id: str, claim: RunClaim, got_on: Callable[[], object]) -> None:
-    """Make the attempts that are missing; again those that errored, where that was asked for, and those that the budget
-    did not reach. `got_on` is called with the first result that stays when the run is executed again."""
+    """Make the missing attempts, those that the budget did not reach and, if requested, those that errored. `got_on` is
+    called after the first result that is kept."""
     store = host.store
     job = await store.queue.job(run_id)
     if job is None:
@@ -296,4 +297,5 @@ async def execute_job(host: Host, run_id: str, claim: RunClaim, got_on: Callable
             noted = True
             got_on()
 
-    await carry_out(host.work, store, run, claim, again - set(claim.stopped), lambda _: note)
+    again, request = again - set(claim.stopped), pinned_request(run, asks_anew=retries)
+    await carry_out(host.work, store, run, claim, again, lambda _: note, request=request)

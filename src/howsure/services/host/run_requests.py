@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from howsure.dialects.agent_files import applicable, read_rubric
+from howsure.dialects.agent_files import read_rubric
 from howsure.errors import ConfigInvalid, NotFound, PlanRefused
 from howsure.llm.budget import parse_budget
 from howsure.model.access_scope import EVERYWHERE, AccessScope
@@ -39,8 +39,9 @@ from howsure.services.host.request_checks import (
     permanent_faults,
 )
 from howsure.services.run.execute import RunHandle, check_engine, refuse_spent_budget
+from howsure.services.run.judges import judge_models
 from howsure.services.run.plan import rules_for
-from howsure.services.run.start import prepare
+from howsure.services.run.start import apply_settings, prepare
 from howsure.services.workspace import Host
 
 NAMED_TARGETS = ("recorded", "")
@@ -74,7 +75,7 @@ async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id
     rubrics = tuple(resolved.rubric.split())
     like = None
     if len(rubrics) > 1:
-        like = Pins(rubric=await _merged_rubric(host, rubrics, resolved, scope))
+        like = Pins(rubric=await _merged_rubric(host, rubrics, scope))
         resolved = replace(resolved, rubric="")
     with permanent_faults():
         handle = await prepare(host.work, host.store, resolved, scope, like)
@@ -87,11 +88,8 @@ async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id
     return await queue_run(host, handle, agent_id, scope.home, run_id, stored_request)
 
 
-async def _merged_rubric(
-    host: Host, references: tuple[str, ...], request: RunRequest, scope: AccessScope
-) -> Rubric | None:
-    """The rules of several rubrics, as one; None where none of them applies. It goes by the id and version of the
-    first, and by the names of all."""
+async def _merged_rubric(host: Host, references: tuple[str, ...], scope: AccessScope) -> Rubric:
+    """The rules of several rubrics, as one. It goes by the id and version of the first, and by the names of all."""
     folder = host.work.data_folder / "documents"
     rubrics: list[Rubric] = []
     for reference in references:
@@ -102,9 +100,7 @@ async def _merged_rubric(
     if twice := [name for name in dict.fromkeys(listed) if listed.count(name) > 1]:
         raise PlanRefused(f"rubric_ids: several rubrics have a rule {', '.join(twice)}: a run needs each rule id once")
     rules = tuple(rule for each in rubrics for rule in each.rules)
-    merged = replace(rubrics[0], name=" + ".join(each.name for each in rubrics), rules=rules)
-    merged = applicable(merged, request.component_scope or None, request.component_ids)
-    return merged if merged.rules else None
+    return replace(rubrics[0], name=" + ".join(each.name for each in rubrics), rules=rules)
 
 
 async def queue_run(
@@ -183,8 +179,9 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
     # A finished conversation is sent to nobody only because there is a default.
     if target and not request.target and await brings_answers(host, request, source, scope):
         target = ""
-    with faults.of("eval_model"):
+    with faults.of("eval_model"), permanent_faults():
         judge = allowed_judge(host, request.judge, scope)
+        judge_models(host.work, replace(request, judge=judge))
     with faults.of("simulator"):
         simulator = allowed_simulator(host, request.simulator, scope)
     with faults.of("profile"):
@@ -194,7 +191,7 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
     with faults.of("engine"):
         check_engine(request.engine or settings.engine.value)
     faults.refuse()
-    return replace(
+    resolved = replace(
         request,
         datasets=(str(reference_to(conversations or source)),),
         criteria_from=str(reference_to(source)) if conversations else "",
@@ -204,11 +201,9 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
         judge=judge,
         simulator=simulator,
         graders=graders or None,
-        engine=request.engine or settings.engine.value,
-        gates=request.gates or settings.gates,
-        until_sure=request.until_sure or settings.until_sure,
         name=request.name or source.name,
     )
+    return replace(apply_settings(host.work, resolved), anchors="")
 
 
 async def _agent(host: Host, agent_id: str, scope: AccessScope) -> Document | None:

@@ -25,6 +25,7 @@ from howsure.model.summary import Summary
 from howsure.model.verdict import Verdict
 from howsure.reports.evaluations import evaluation_run
 from howsure.reports.headlines import field_words
+from howsure.reports.run_facts import asked_judge
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.host.document_files import is_reference, read_reference
 from howsure.store.browse import RunPageContent, RunPageQuery
@@ -35,7 +36,7 @@ from howsure.store.summaries import SummaryCounts, brief_summary, make_summary
 LASTING_SECONDS = 1.0
 LIVE = (RunState.PENDING, RunState.RUNNING)
 LIVE_PAGES = 8
-"""How many views of runs in progress are remembered."""
+"""How many views of runs in progress are cached."""
 STATES = {
     "pending": (RunState.PENDING, RunState.PAUSED),
     "running": (RunState.RUNNING, RunState.INTERRUPTED),
@@ -66,12 +67,12 @@ class RunListFilter(Struct, frozen=True, kw_only=True):
 
     @property
     def looks_closer(self) -> bool:
-        """Whether a run must be read to know if it belongs here."""
+        """Whether a run must be read to know if it matches."""
         looked_at = (self.test_set_id, self.rubric_id, self.name, self.tag, self.since, self.until)
         return any(each is not None for each in looked_at)
 
     def matches(self, run: Run) -> bool:
-        """What no index of the database answers."""
+        """Checks the conditions that no index of the database covers."""
         pins = run.pins
         sources = (*(pin.path for pin in pins.datasets), pins.request.criteria_from)
         ids = {read_reference(path).id for path in sources if is_reference(path)}
@@ -110,7 +111,7 @@ class RunViews:
     async def page_content(
         self, run_id: str, query: RunPageQuery, scope: AccessScope, view: Hashable
     ) -> tuple[Summary, RunPageContent]:
-        """What the page of a run shows, read at one moment. While a run goes on it is read once for all who look at the
+        """The content of a run's page, read at one moment. While a run goes on, it is read once for all viewers of the
         same `view` of the same state."""
         run = await self._store.run(run_id, scope)
         key = (run.id, run.state, run.counts, scope, view)
@@ -149,6 +150,19 @@ class RunViews:
         found, counted = await self._store.browse.runs_with_counts(run_ids)
         runs = [await self._live(run) for run in found]
         return [brief_summary(run, counted.get(run.id) or await self._count(run.id)) for run in runs]
+
+    async def judged_runs(self, runs: Sequence[Run]) -> list[Run]:
+        """Those in which a judge was asked, where that is counted already; of those that were imported, the ones with
+        grades that a tool gave."""
+        counted = await self._store.stored_counts([run.id for run in runs])
+        summaries = [make_summary(run, counted[run.id]) for run in runs if run.id in counted]
+        without = {
+            each.run.id
+            for each in summaries
+            if not asked_judge(each)
+            or (each.run.pins.imported and all(grader.pass_mark is None for grader in each.graders))
+        }
+        return [run for run in runs if run.id not in without]
 
     async def _live(self, run: Run) -> Run:
         """An interrupted run that is in the queue goes on by itself, so it is shown as running."""
@@ -310,7 +324,7 @@ def _parse_cursor(place: str | None) -> tuple[str, int | None, str | None]:
         return "", None, None
     position, _, before = place.partition("|")
     if (position and not is_number(position)) or "~" not in before:
-        raise InputError("this cursor is of another list")
+        raise InputError("cursor: this one is of another list")
     return (before.partition("~")[2] if position else ""), int(position) if position else None, before
 
 

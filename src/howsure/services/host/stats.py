@@ -1,5 +1,5 @@
-"""Statistics over runs: how often each rule held, and who was answerable for what did not pass. What each result that
-did not pass says of itself is here, too."""
+"""Statistics over runs: how often each rule held, and who was answerable for failed and errored results. Also the API's
+shape of a single result with its attribution."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def run_stats(store: Store, query: StatsQuery, scope: AccessScope) -> tupl
     total = Counter[tuple[str, str]]()
     for run in runs:
         total.update(await counts(store, run))
-    return len(runs), _groups(total)
+    return len(runs), [_group(key, total) for key in sorted({key for key, _ in total})]
 
 
 async def _by_rule(store: Store, run: Run) -> Mapping[tuple[str, str], int]:
@@ -61,10 +61,6 @@ async def _by_party(store: Store, run: Run) -> Mapping[tuple[str, str], int]:
     """How many results that failed or errored each party is answerable for, as triage finds."""
     findings = (await triage_stored(store, run)).findings
     return Counter((each.party.value, "failed" if each.verdict is Verdict.FAILED else "error") for each in findings)
-
-
-def _groups(total: Mapping[tuple[str, str], int]) -> list[StatsGroup]:
-    return [_group(key, total) for key in sorted({key for key, _ in total})]
 
 
 def _group(key: str, total: Mapping[tuple[str, str], int]) -> StatsGroup:

@@ -1,4 +1,4 @@
-"""How often somebody may try: failed attempts to sign in, and requests with a key. Both are counted in this process."""
+"""Limits of failed sign-in attempts, and of requests with a key. Both are counted in this process."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ATTEMPTS_BY_NAME = 5
 ATTEMPTS_BY_ADDRESS = 50
 TRACKED = 10_000
 PASSWORD_CHECKS = 2
-"""Passwords that are checked at a time: each takes 32 MB and a tenth of a second."""
+"""How many passwords are checked at a time: each check takes 32 MB and a tenth of a second."""
 RATE_SECONDS = 60.0
 RATE_HEADERS = ("RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 
 
 class SignInThrottle:
-    """Counts failed attempts to sign in from an address, and says how long to wait there after them."""
+    """Counts failed sign-in attempts by address, and tells how long to wait after them."""
 
     def __init__(self, clock: Callable[[], float] = monotonic, by_address: int = ATTEMPTS_BY_ADDRESS) -> None:
         self._clock = clock
@@ -57,8 +57,8 @@ class SignInThrottle:
             self._attempts[all_of_address].pop()
 
     def _limits(self, name: str | None, address: str) -> tuple[tuple[tuple[str, ...], int], ...]:
-        """What attempts are counted by, and how many may fail. An IPv6 network of 64 bits is one address: anybody who
-        has one has all of them."""
+        """The keys that attempts are counted by, and how many may fail for each. A /64 network of IPv6 counts as one
+        address: its owner has all of them."""
         parsed = as_address(address)
         place = str(IPv6Network((parsed, 64), strict=False)) if isinstance(parsed, IPv6Address) else address
         of_address = ((place,), self._by_address)
@@ -66,7 +66,7 @@ class SignInThrottle:
 
 
 class RequestAllowance(Struct, frozen=True):
-    """What a key may still ask in this minute, in the words of HTTP. `wait`: the seconds to wait; 0: none."""
+    """The requests that a key has left in this minute, in the terms of HTTP. `wait`: the seconds to wait; 0: none."""
 
     limit: int
     remaining: int
@@ -87,12 +87,12 @@ class RequestRates:
         self._minutes: dict[str, tuple[float, int]] = {}
 
     def count(self, key_id: str) -> RequestAllowance:
-        """One more request of this key. One that is refused is not counted."""
+        """Count a request of this key, unless it is refused."""
         now = self._clock()
         begun, number = self._minutes.get(key_id, (now, 0))
         if now - begun >= RATE_SECONDS:
             begun, number = now, 0
-        reset, refused = ceil(begun + RATE_SECONDS - now), number >= self._per_minute
+        reset, refused = ceil(RATE_SECONDS - (now - begun)), number >= self._per_minute
         self._minutes[key_id] = (begun, number if refused else number + 1)
         left = 0 if refused else self._per_minute - number - 1
         return RequestAllowance(self._per_minute, left, reset, reset if refused else 0)

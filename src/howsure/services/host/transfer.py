@@ -121,7 +121,7 @@ async def _import_line(host: Host, number: int, line: bytes, author: str, scope:
     try:
         await _add_entry(host, entry, author, scope)
     except Conflict:
-        return ImportOutcome(**where, status="kept", detail="there is one by this id already; it was left as it is")
+        return ImportOutcome(**where, status="kept", detail="a document with this id exists; it was not changed")
     except DatasetInvalid as error:
         # Only the field: file, line and column are those of a temporary file.
         problems = tuple(replace(problem, file="", line=None, column=None) for problem in error.problems)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("howsure.uploads")
 
 LARGE_UPLOAD = 1024 * 1024
-"""Bytes from which a file is checked in a process of its own."""
+"""Files of this many bytes or more are checked in a process of their own."""
 CHECK_SECONDS = 300.0
 CHECK_MEGABYTES = 512
 CHECKS_AT_A_TIME = 2
@@ -55,8 +55,8 @@ _turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
 
 class UploadCheck(Struct, frozen=True, kw_only=True):
-    """What was found: the name of the file with an ending that fits, its dialect and the ids of its cases; or problems,
-    and `more` that are not listed; or `refusal`, why it was not read at all."""
+    """The result: the file's name with a fitting ending, its dialect and the ids of its cases; or problems, and `more`
+    that are not listed; or `refusal`, the reason why it was not read at all."""
 
     file: str = ""
     dialect: str = ""
@@ -72,7 +72,7 @@ async def check_file(path: Path, name: str, readers: Sequence[Importer], kit: Ki
     if path.stat().st_size < LARGE_UPLOAD or not all(isinstance(each, BUILTIN) for each in readers):
         return await asyncio.to_thread(check_here, path, name, readers)
     dialects = [each.name for each in readers]
-    # The two last are the names that dialects know.
+    # Dialects detect the last two by these names.
     request = [str(path), name, dialects, list(kit.profiles.names()), list(kit.dataset_policies)]
     return await _check_apart(msgspec.json.encode(request))
 

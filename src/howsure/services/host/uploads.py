@@ -105,7 +105,7 @@ async def append_case(host: Host, document: Document, case: Json, author: str, s
 
 async def drop_case(host: Host, document: Document, position: int, author: str, scope: AccessScope) -> Document:
     content = await asyncio.to_thread(content_without_case, document.edition.body, position)
-    return await _store_next_version(host, document, content, author, "a case was taken out", scope)
+    return await _store_next_version(host, document, content, author, "a case was removed", scope)
 
 
 async def _store_next_version(

@@ -1,6 +1,6 @@
 """Sends deliveries to webhooks: signed, to hosts that the operator listed and to no redirect, tried again after longer
-and longer waits. The store holds what is to be sent, so that a process that is killed leaves it to the next one; a
-receiver may hear of something twice, under the same id."""
+and longer waits. The store holds what is to be sent, so that the next process sends what a killed one left; a receiver
+may get an event twice, under the same id."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ MOST_WEBHOOKS = 100
 SHARE = 4
 """One organisation is sent at most about this part of all that is sent at once."""
 LARGEST_ANSWER = 64 * 1024
-"""Nothing of an answer is kept but its status."""
+"""Only the status of an answer is stored."""
 log = logging.getLogger("howsure.webhooks")
 
 
 class DeliveryPace(Struct, frozen=True, kw_only=True):
     """How deliveries are tried, in seconds. The wait after the first try is `wait`, and each next one is `growth` times
-    as long: with these numbers the last of eight tries is made after 15 hours. A try that nobody has ended when its
+    as long: with these numbers the last of eight tries is made after 15 hours. A try that has not ended when its
     `lease` is over is made again."""
 
     look: float = 1.0
@@ -70,7 +70,7 @@ def new_secret() -> str:
 
 
 def sign(secret: str, timestamp: str, body: bytes) -> str:
-    """The signature of a delivery: a receiver makes it anew, and refuses another one, or a timestamp that is old."""
+    """The signature of a delivery. A receiver computes it too, and refuses a different one or an old timestamp."""
     return "v1=" + hmac.new(secret.encode(), timestamp.encode() + b"." + body, sha256).hexdigest()
 
 
@@ -116,7 +116,7 @@ class WebhookSender:
         await self._pool.close()
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Send until cancelled."""
         while True:
             self._freed.clear()
             try:
@@ -124,7 +124,8 @@ class WebhookSender:
             except InputError as error:
                 log.error("deliveries to webhooks cannot be read: %s", error)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._freed.wait(), self._pace.look)
+                async with asyncio.timeout(self._pace.look):
+                    await self._freed.wait()
 
     async def _begin_due(self) -> None:
         lease, share = timedelta(seconds=self._pace.lease), max(1, self._pace.at_once // SHARE)
@@ -146,7 +147,7 @@ class WebhookSender:
             log.error("a delivery broke: %s", broken, exc_info=None if isinstance(broken, InputError) else broken)
 
     async def _send_due(self, due: DueDelivery) -> None:
-        """Make one try, and write down what came of it."""
+        """Make one try, and store its outcome."""
         delivery = due.delivery
         try:
             delivery = await self._with_body(due)
@@ -169,14 +170,14 @@ class WebhookSender:
         await self._host.store.webhooks.end_try(delivery.id, state, status=status, error=error, wait=wait)
 
     async def send_test(self, webhook: Webhook) -> WebhookDelivery:
-        """What the test button does: one try, now."""
+        """One try, now, for the test button."""
         store = self._host.store.webhooks
         delivery = await store.add_test(webhook.id, timedelta(seconds=self._pace.lease))
         await self._send_due(DueDelivery(webhook, delivery))
         return (await store.deliveries(webhook.id, only=delivery.id))[0]
 
     async def send(self, webhook: Webhook, delivery: WebhookDelivery) -> tuple[int | None, str]:
-        """One try: the status, and why it has failed; "" where it has not."""
+        """One try: the status, and why it failed ("": it did not)."""
         body, timestamp = delivery.body or b"", str(int(time()))
         headers = {
             "Content-Type": "application/json",
@@ -201,7 +202,7 @@ class WebhookSender:
         return answer.status, "" if 200 <= answer.status < 300 else f"it answered {answer.status}"
 
     async def _with_body(self, due: DueDelivery) -> WebhookDelivery:
-        """The delivery with what it says; NotFound where there is nothing to say. Each try says the same."""
+        """The delivery with its body, which is the same for each try; NotFound if there is nothing to send."""
         webhook, delivery = due.webhook, due.delivery
         if delivery.body is not None:
             return delivery

@@ -1,6 +1,6 @@
-"""The worker: it takes runs from the queue and has them carried out, each in a process of its own, up to the limits of
-the operator. Every few seconds it renews the lease of each run and reads what state is requested; runs that it cannot
-finish are taken over by another worker."""
+"""The worker: it takes runs from the queue and executes each in a process of its own, up to the limits of the operator.
+Every few seconds it renews the lease of each run and reads what state is requested; runs that it cannot finish are
+taken over by another worker."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class WorkerPace(Struct, frozen=True, kw_only=True):
 DEFAULT_PACE = WorkerPace()
 
 CarryJob = Callable[[Host, Job, str, asyncio.Event], Awaitable[None]]
-"""Carries out a job for an owner, and sets the event with the first result that stays."""
+"""Executes a job for an owner, and sets the event after the first result that is kept."""
 
 
 async def carry_here(host: Host, job: Job, owner: str, got_on: asyncio.Event) -> None:
-    """Carry out a job in this process."""
+    """Execute a job in this process."""
     await execute_job(host, job.run_id, RunClaim(owner=owner), got_on.set)
 
 
@@ -65,7 +65,8 @@ class Worker:
         while not stop.is_set():
             await self._claim_runs()
             with suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), self._pace.look)
+                async with asyncio.timeout(self._pace.look):
+                    await stop.wait()
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -151,7 +152,8 @@ class Worker:
                 await asyncio.sleep(self._pace.beat)
             else:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(got_on.wait(), self._pace.beat)
+                    async with asyncio.timeout(self._pace.beat):
+                        await got_on.wait()
             news = got_on.is_set() and not reported
             try:
                 requested = await self._host.store.queue.beat(run_id, owner, got_on=news)
@@ -188,8 +190,8 @@ def tune_garbage_collection() -> None:
 
 
 async def work_until_stopped(work: Workspace, *, while_open: bool = False, flags: Sequence[str] = ()) -> None:
-    """Have runs carried out until SIGTERM or SIGINT; with `while_open`, also until stdin is closed. `flags` are passed
-    on to the processes of the runs."""
+    """Execute runs until SIGTERM or SIGINT; with `while_open`, also until stdin is closed. `flags` are passed on to the
+    processes of the runs."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,15 +1,12 @@
 """From labelled grades to figures: agreement, kappa, precision and recall of verdicts; correlation and distance of
 numbers; agreement among people. Rates have Wilson's interval, or one over whole cases where a case has several grades,
-because answers to one case are not independent. Kappa of verdicts: see `stats/agreement_intervals.py`. Everything else
-has a bootstrap interval over whole cases, with a fixed seed; kappas of more than two categories from thirty cases on.
-"""
+because answers to one case are not independent. Kappa, F1, correlations: see `stats/agreement_intervals.py`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from importlib import import_module
-from random import Random
 from statistics import fmean
 from typing import TypeVar
 
@@ -33,20 +30,17 @@ from howsure.stats.agreement import (
     fleiss_kappa,
     kendall,
     krippendorff_alpha,
-    mean_absolute_error,
     pearson,
     spearman,
 )
-from howsure.stats.intervals import bootstrap_interval, mean_interval, rate_interval
+from howsure.stats.intervals import Interval, rate_interval
 
 T = TypeVar("T")
 
-SEED = 20_240_229
-FEWEST = 5
-"""With fewer cases a bootstrap says nothing about the spread."""
-FEWEST_FOR_KAPPA = 30
-"""With fewer cases the bootstrap of a kappa is far too sure: there is no interval."""
-MANY = 400
+FEWEST = 10
+"""With fewer cases nothing is said about the spread."""
+GROUPS = 50
+"""Groups of cases that are left out in turn to see how far a figure moves."""
 PASS, FAIL, SILENT = "pass", "fail", "none"
 WHOLE, ALL_PARTS, ONE_PART = "case", "criteria", "criterion"
 STEPS = 10
@@ -54,7 +48,7 @@ STEPS = 10
 
 
 class LabelledValues(Struct, frozen=True):
-    """A labelled grade with its consensus computed once: the bootstrap reads it thousands of times."""
+    """A labelled grade with its consensus computed once: it is read for each group of cases that is left out."""
 
     case_id: str
     passed: bool | None
@@ -91,7 +85,7 @@ def case_rate(held: Sequence[bool], cases: Sequence[str], weights: Sequence[floa
         return Figure(value=value, interval=interval, n=len(held))
     if len(set(cases)) == len(cases):
         return rate_figure(sum(held), len(held))
-    # Imported by name: only those who have several grades of a case wait for numpy.
+    # Imported by name: numpy is loaded only if a case has several grades.
     found = import_module("howsure.stats.clusters").clustered_rate(held, cases)
     return Figure(value=found.value, interval=found.interval, n=len(held))
 
@@ -102,8 +96,8 @@ def label_rate(held: Sequence[bool], things: Sequence[GradeWithLabels]) -> Figur
 
 
 def label_weights(things: Sequence[GradeWithLabels]) -> list[float]:
-    """What each labelled grade stands for: the less likely it was to be drawn, the more. All alike where that is not
-    known."""
+    """The weight of each labelled grade: the less likely it was to be drawn, the more it counts. All are equal if that
+    is not known."""
     drawn = [thing.drawn for thing in things]
     return [1 / each for each in drawn if each is not None] if None not in drawn else [1.0] * len(drawn)
 
@@ -113,34 +107,36 @@ def rate_figure(held: int, n: int) -> Figure:
     return Figure(value=held / n if n else None, interval=rate_interval(held, n) if n else None, n=n)
 
 
-def mean_figure(values: Sequence[float], cases: Sequence[str] = ()) -> Figure:
-    """A mean with Student's t interval; over whole cases, where one occurs several times."""
-    if len(set(cases)) < len(cases):
-        found = import_module("howsure.stats.clusters").clustered_mean(values, cases)
-        return Figure(value=found.value, interval=found.interval, n=len(values))
-    return Figure(value=fmean(values) if values else None, interval=mean_interval(values), n=len(values))
+def mean_figure(values: Sequence[float], cases: Sequence[Hashable], bounds: Interval | None) -> Figure:
+    """A mean with the interval that fits between the ends of its scale, over whole cases where one occurs several
+    times; on an open scale (`bounds` None) Student's t."""
+    # Imported by name: only those who look at means wait for numpy.
+    if bounds is not None:
+        found = import_module("howsure.stats.estimates").estimate_mean(values, cases, bounds=bounds)
+        interval = found.interval if found else None
+    else:
+        clusters = import_module("howsure.stats.clusters")
+        found = clusters.robust_mean(clusters.cluster_sums(values, cases)) if values else None
+        interval = found.interval() if found else None
+    return Figure(value=fmean(values) if values else None, interval=interval, n=len(values))
 
 
-def bootstrap_figure(
-    observed: Sequence[T],
-    statistic: Callable[[Sequence[T]], float | None],
-    draws: int,
-    case: Callable[[T], Hashable] | None = None,
-) -> Figure:
-    """A statistic with its bootstrap interval over whole cases. `case` None: each observation is one."""
-    value = statistic(observed)
-    cases = len(set(map(case, observed))) if case else len(observed)
-    interval = None
-    if value is not None and cases >= FEWEST:
-        interval = bootstrap_interval(observed, statistic, Random(SEED), draws=draws, cluster=case)
-    return Figure(value=value, interval=interval, n=len(observed))
-
-
-def _figure(things: Sequence[GradeWithLabels], statistic: Statistic, fewest: int = FEWEST) -> Figure:
+def _figure(things: Sequence[GradeWithLabels], statistic: Statistic) -> Figure:
+    """A correlation, or an agreement beyond chance, with an interval over whole cases."""
     plain = list(map(_plain, things))
-    if len({thing.case_id for thing in things}) < fewest:
-        return Figure(value=statistic(plain), n=len(plain))
-    return bootstrap_figure(plain, statistic, 1000 if len(plain) <= MANY else 400, lambda each: each.case_id)
+    value, places = statistic(plain), {case: place for place, case in enumerate(dict.fromkeys(map(_case, plain)))}
+    if value is None or len(places) < FEWEST:
+        return Figure(value=value, n=len(plain))
+    groups = min(len(places), GROUPS)
+    left_out = [
+        statistic([each for each in plain if places[each.case_id] % groups != group]) for group in range(groups)
+    ]
+    stats = import_module("howsure.stats.agreement_intervals")
+    return Figure(value=value, interval=stats.correlation_interval(value, left_out, len(places)), n=len(plain))
+
+
+def _case(thing: LabelledValues) -> str:
+    return thing.case_id
 
 
 def group_by_level(things: Sequence[T], grade: Callable[[T], GradeWithLabels]) -> Iterator[tuple[str, str, list[T]]]:
@@ -206,23 +202,25 @@ def verdict_figures(things: Sequence[GradeWithLabels]) -> VerdictFigures | None:
     agreed = [thing.passed == thing.people_passed for thing in known]
     both = Counter((thing.people_passed, thing.passed) for thing in known)
     unread = Counter(_said(thing) for thing in silent)
+    stats = import_module("howsure.stats.agreement_intervals")
+    people, judge = [bool(thing.people_passed) for thing in known], [bool(thing.passed) for thing in known]
+    tables = stats.case_tables(people, judge, [thing.case_id for thing in known], label_weights(known))
+    kappa, f1_of_passes, f1_of_fails = (
+        Figure(value=value, interval=interval, n=len(known))
+        for value, interval in (
+            stats.table_figure(tables, each) for each in (stats.kappas, stats.f1_of_passes, stats.f1_of_fails)
+        )
+    )
     return VerdictFigures(
         agreement=label_rate(agreed, known),
         with_silence=label_rate([*agreed, *[False] * len(silent)], [*known, *silent]),
-        kappa=_kappa(known),
-        classes={PASS: _class(known, True), FAIL: _class(known, False)},
+        kappa=kappa,
+        classes={PASS: _class(known, True, f1_of_passes), FAIL: _class(known, False, f1_of_fails)},
         confusion={
             word: {PASS: both[true, True], FAIL: both[true, False], SILENT: unread[true]}
             for word, true in ((PASS, True), (FAIL, False))
         },
     )
-
-
-def _kappa(known: Sequence[GradeWithLabels]) -> Figure:
-    people, judge = [bool(thing.people_passed) for thing in known], [bool(thing.passed) for thing in known]
-    stats = import_module("howsure.stats.agreement_intervals")
-    value, interval = stats.weighted_kappa(people, judge, [thing.case_id for thing in known], label_weights(known))
-    return Figure(value=value, interval=interval, n=len(known))
 
 
 def _said(thing: GradeWithLabels) -> bool | None:
@@ -237,19 +235,14 @@ def _said(thing: GradeWithLabels) -> bool | None:
     return thing.people_value >= thing.grade.pass_mark
 
 
-def _class(known: Sequence[GradeWithLabels], verdict: bool) -> ClassFigures:
+def _class(known: Sequence[GradeWithLabels], verdict: bool, f1: Figure) -> ClassFigures:
     judged = [thing for thing in known if thing.passed is verdict]
     true = [thing for thing in known if thing.people_passed is verdict]
-
-    def f1(things: Sequence[LabelledValues]) -> float | None:
-        hits = sum(thing.passed is verdict and thing.people_passed is verdict for thing in things)
-        total = sum((thing.passed is verdict) + (thing.people_passed is verdict) for thing in things)
-        return 2 * hits / total if total else None
 
     def right(some: Sequence[GradeWithLabels]) -> Figure:
         return label_rate([thing.passed is thing.people_passed for thing in some], some)
 
-    return ClassFigures(precision=right(judged), recall=right(true), f1=_figure(known, f1))
+    return ClassFigures(precision=right(judged), recall=right(true), f1=f1)
 
 
 def rating_figures(things: Sequence[GradeWithLabels]) -> RatingFigures | None:
@@ -258,15 +251,17 @@ def rating_figures(things: Sequence[GradeWithLabels]) -> RatingFigures | None:
     if not known:
         return None
     same = [thing.value == thing.people_category for thing in known]
+    apart, cases = [(thing.value or 0.0) - thing.people_value for thing in known], [thing.case_id for thing in known]
+    ends = known[0].grade.scale.ends if known[0].grade else None
     return RatingFigures(
         exact=label_rate(same, known),
-        kappa=_figure(known, _kappa_of_categories(None), FEWEST_FOR_KAPPA),
+        kappa=_figure(known, _kappa_of_categories(None)),
         weighted_kappa=_weighted(known),
         pearson=_figure(known, lambda some: pearson(_people(some), _judged(some))),
         spearman=_figure(known, lambda some: spearman(_people(some), _judged(some))),
         kendall=_figure(known, lambda some: kendall(_people(some), _judged(some))),
-        mae=_figure(known, lambda some: mean_absolute_error(_people(some), _judged(some))),
-        bias=_figure(known, lambda some: fmean(_judged(some)) - fmean(_people(some))),
+        mae=mean_figure([abs(each) for each in apart], cases, ends and (0.0, ends[1] - ends[0])),
+        bias=mean_figure(apart, cases, ends and (ends[0] - ends[1], ends[1] - ends[0])),
     )
 
 
@@ -288,7 +283,7 @@ def _weighted(known: Sequence[GradeWithLabels]) -> Figure:
     if scale.high is None or not 1 < scale.high - scale.low <= STEPS or not all(map(float.is_integer, values)):
         return Figure(n=len(known))
     steps = [float(step) for step in range(int(scale.low), int(scale.high) + 1)]
-    return _figure(known, _kappa_of_categories(steps), FEWEST_FOR_KAPPA)
+    return _figure(known, _kappa_of_categories(steps))
 
 
 def rater_figures(things: Sequence[GradeWithLabels]) -> RaterFigures | None:

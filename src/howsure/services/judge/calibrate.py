@@ -31,8 +31,6 @@ from howsure.store.store import Store
 
 QUALITY = ("poor", "mixed", "good", "excellent")
 """The bands of Explain datasets, worst first."""
-FEW = 3
-"""A mean of fewer values is printed without an interval."""
 
 
 class BandedGrade(Struct, frozen=True):
@@ -90,7 +88,7 @@ def _bands(things: Sequence[BandedGrade], key: str, order: dict[str, float] | No
         return GradesByBand(grader=grader, key=key, bands=bands)
     # Where low is good, the sign is flipped, so that the better band has the higher value.
     known = [each for each in things if each.value is not None]
-    # Imported by name: only those who ask for bands wait for numpy.
+    # Imported by name: numpy is loaded only for bands.
     stats = import_module("howsure.stats.agreement_intervals")
     found = stats.band_agreement(
         [order[each.band] for each in known],
@@ -109,11 +107,8 @@ def _bands(things: Sequence[BandedGrade], key: str, order: dict[str, float] | No
 def _band(name: str, things: Sequence[BandedGrade]) -> GradeBand:
     known = [thing for thing in things if thing.value is not None]
     values = [thing.value or 0.0 for thing in known]
-    mean, scale = mean_figure(values, [thing.case_id for thing in known]), things[0].scale
-    interval = mean.interval if len(values) >= FEW else None
-    if interval is not None:
-        interval = max(interval[0], scale.low), interval[1] if scale.high is None else min(interval[1], scale.high)
-    return GradeBand(value=name, mean=replace(mean, interval=interval), unscored=len(things) - len(values))
+    mean = mean_figure(values, [thing.case_id for thing in known], things[0].scale.ends)
+    return GradeBand(value=name, mean=mean, unscored=len(things) - len(values))
 
 
 class CalibrationRequest(Struct, frozen=True, kw_only=True):

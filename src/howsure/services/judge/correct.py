@@ -1,5 +1,5 @@
-"""`howsure judge correct`: the pass rates of a run as people would have given them, from a calibration of its judge.
-The interval covers both samples: the answers of the run, and the labels of the calibration."""
+"""`howsure judge correct`: the pass rates of a run, corrected by people's labels from a calibration of its judge. The
+interval covers both samples: the answers of the run, and the labels of the calibration."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from howsure.stats.rate_correction import (
 )
 
 DRAWING = (
-    "nobody knows how the labels were drawn, and labels of chosen cases say nothing about the others: draw them with "
+    "it is unknown how the labels were drawn, and labels of chosen cases say nothing about the others: draw them with "
     '`howsure label next RUN`, or give each line "drawn": 1 if every answer was as likely as any other to be labelled'
 )
 
@@ -103,8 +103,8 @@ def _groups(calibration: Calibration) -> dict[tuple[str, str], tuple[str, list[P
 def judged_answers(
     verdicts: JudgeVerdicts, people: Sequence[PeopleVerdict], numbers: dict[str, int]
 ) -> tuple[JudgedAnswers, str]:
-    """The columns of one candidate, and why they cannot be corrected (empty: they can). `numbers` numbers the cases;
-    new ones are added."""
+    """The columns of one candidate, and why they cannot be corrected ("": they can). `numbers` numbers the cases; new
+    ones are added."""
     labels = {(each.case_id, each.repeat): each for each in people if (each.case_id, each.repeat) in verdicts}
     said = [labels.get(key) for key in verdicts]
     answers = JudgedAnswers(
@@ -133,7 +133,7 @@ def _corrected(
 
 
 def _by_errors(rate: CorrectedRate, people: list[PeopleVerdict], judged: JudgeVerdicts) -> CorrectedRate:
-    """By how often the judge errs on the labelled answers. An answer counts once for all tries of its case."""
+    """By the judge's error rates on the labelled answers. An answer counts once for all tries of its case."""
     if any(each.drawn is None for each in people):
         return replace(rate, reason=DRAWING)
     if len(people) < FEWEST_LABELS:

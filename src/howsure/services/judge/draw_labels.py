@@ -1,4 +1,5 @@
-"""Which answers of a run people label next: drawn at random, with a known chance that is kept with the label."""
+"""Draws the answers of a run that people label next: at random, with a known probability that is stored with the
+label."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ DECIDED = ("passed", "failed")
 
 
 class DrawKind(Enum):
-    """What makes an answer more likely: nothing; a rare verdict; or a grade near its pass mark."""
+    """What makes an answer more likely to be drawn: nothing; a rare verdict; or a grade near its pass mark."""
 
     RANDOM = "random"
     VERDICT = "verdict"
@@ -47,11 +48,11 @@ async def draw_answers(
     store: Store, run: Run, kind: DrawKind, *, number: int | None = None, without: Collection[int] = ()
 ) -> list[DrawnAnswer]:
     """The answers of a run in the order in which they are drawn: the first `number` of those that are not at the
-    positions `without`. Who has labelled those gets the next ones of the same order."""
+    positions `without`. After labelling those, the next ones of the same order follow."""
     attempts, measured = await store.columns(run.id)
     places = [at for at, code in enumerate(attempts.verdicts) if VERDICTS[code] in LABELLED_VERDICTS]
     chances = _chances(attempts, measured, places, kind)
-    # Repeats and candidates of a case have its number: they come together, and so do those of another run.
+    # Repeats and candidates of a case share its random number, so they come together, in another run too.
     names = [f"{attempts.case_ids[attempts.cases[at]]}\n{attempts.repeats[at]}" for at in places]
     drawn = (
         DrawnAnswer(
@@ -87,8 +88,7 @@ def _chances(
 
 
 def _doubts(measured: Sequence[GradeColumn]) -> dict[int, float]:
-    """How doubtful each answer is: by the grade that is nearest to its pass mark. Grades that are all or nothing tell
-    nothing."""
+    """How doubtful each answer is: by the grade nearest to its pass mark. All-or-nothing grades do not count."""
     found: dict[int, float] = {}
     for column in measured:
         decided = [at for at, code in enumerate(column.outcomes) if OUTCOMES[code] in DECIDED]

@@ -1,29 +1,28 @@
-"""`howsure judge drift`: has the judge changed, or the agent? Anchors are answers of a stored run. They are judged once
-more by today's judge: whatever changes on the same answers is the judge's doing, and a new run held against the anchors
-as judged today shows the agent alone. Loads numpy and scipy: import it where it is asked for."""
+"""`howsure judge drift`: has the judge changed, or the agent? Anchors are the answers of a stored run. Today's judge
+judges them again: a change on the same answers comes from the judge, and a new run compared with the anchors as judged
+today shows the agent alone. Loads numpy and scipy: imported only when needed."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from howsure.errors import InputError, PlanRefused
 from howsure.model.comparison import Conclusion, DifferenceKind, PairComparison
 from howsure.model.leaderboard import DriftedCandidate, JudgeDrift
 from howsure.model.run import Run
-from howsure.model.run_request import ANCHORS_OF, RUN_PREFIX
+from howsure.model.run_request import ANCHORS_OF
 from howsure.services.compare.compare import CompareRequest, compare_stored
 from howsure.services.run.judges import NONE
-from howsure.services.run.start import ProgressFactory, pinned_request, start
+from howsure.services.run.start import ProgressFactory, pinned_request, regrade_request, start
 from howsure.services.workspace import Workspace
 from howsure.store.store import Store
 
 
 class DriftRequest(Struct, frozen=True, kw_only=True):
-    """The run with the anchors, and the one to be held against them, if any. `judge` "": that of `run`, else that of
-    the anchors."""
+    """The run with the anchors, and the run to compare with them, if any. `judge` "": that of `run`, else that of the
+    anchors."""
 
     anchors: str
     run: str = ""
@@ -33,7 +32,7 @@ class DriftRequest(Struct, frozen=True, kw_only=True):
 
 
 async def judge_drift(work: Workspace, request: DriftRequest, watch: ProgressFactory) -> JudgeDrift:
-    """Have the anchors judged anew, which makes a run, and say what changed."""
+    """Judge the anchors again, which makes a run, and report what changed."""
     async with await work.store(read_only=True) as store:
         anchors = await store.find_run(request.anchors)
         newest = await store.find_run(request.run) if request.run else None
@@ -43,8 +42,8 @@ async def judge_drift(work: Workspace, request: DriftRequest, watch: ProgressFac
 
 
 async def add_drift(work: Workspace, run: Run, watch: ProgressFactory) -> JudgeDrift | None:
-    """Judge the anchors of a run that has ended, and write down with it what they say. The run stays as it is where
-    that cannot be done: then a note tells why."""
+    """Judge the anchors of a run that has ended, and store the result with it. If that fails, the run stays as it is,
+    with a note that says why."""
     request = DriftRequest(anchors=run.pins.request.anchors, run=run.id, budget=run.pins.request.budget)
     try:
         drift = await judge_drift(work, request, watch)
@@ -60,24 +59,19 @@ async def add_drift(work: Workspace, run: Run, watch: ProgressFactory) -> JudgeD
 async def _judge_anchors(
     work: Workspace, anchors: Run, newest: Run, request: DriftRequest, watch: ProgressFactory
 ) -> Run:
-    """The anchors judged once more, with nothing from the cache."""
+    """The anchors, judged again without the cache."""
     judge = request.judge or newest.pins.request.judge
     if judge in ("", NONE):
         raise PlanRefused(f"run {newest.name!r} ({newest.id[:8]}) has no judge: name one with --judge")
-    pinned, answers = pinned_request(anchors), (f"{RUN_PREFIX}{anchors.id}",)
-    again = replace(
+    pinned = pinned_request(anchors)
+    again = regrade_request(
+        anchors,
         pinned,
-        datasets=answers if anchors.pins.imported else pinned.datasets,
-        responses=answers,
-        target="",
-        candidates=(),
-        judge=judge,
+        judge,
         cache=False,
         budget=request.budget,
         limit=request.limit or pinned.limit,
         gates=(),
-        until_sure="",
-        anchors="",
         name=f"{ANCHORS_OF}{anchors.name or anchors.id[:8]}",
     )
     return (await start(work, again, watch)).run

@@ -148,8 +148,7 @@ def open_judge_pin(models: OpenModels) -> JudgePin:
 
 
 def run_judge_pin(pins: Pins) -> JudgePin:
-    """The pin of a run's judge, with the prompts that it was asked with. Where the results are another tool's, its
-    scorers are the judge."""
+    """The pin of a run's judge, with its prompts. The judge of imported results is the scorers of the other tool."""
     if pins.imported:
         return JudgePin(spec=tool_run_text(replace(pins.imported, name="")), howsure_version=pins.howsure_version)
     return JudgePin(
@@ -162,7 +161,7 @@ def run_judge_pin(pins: Pins) -> JudgePin:
 
 
 def is_same_judge(first: JudgePin, second: JudgePin) -> bool:
-    """Whether two pins are of one judge. Recordings of the same judges are, whatever their files are called."""
+    """Whether two pins are of one judge. Recordings of the same judges are one, whatever their files are called."""
     if first.spec.startswith(f"{RECORDED}:") and second.spec.startswith(f"{RECORDED}:"):
         return first.sha256 == second.sha256 or (bool(first.recorded) and first.recorded == second.recorded)
     return (first.spec, first.sha256) == (second.spec, second.sha256)

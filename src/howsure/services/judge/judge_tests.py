@@ -21,10 +21,10 @@ from howsure.model.case import Case
 from howsure.model.result import Result
 from howsure.model.rubric import Rubric
 from howsure.model.run_request import RUN_PREFIX, RunRequest
-from howsure.model.score import Grade, Score
+from howsure.model.score import UNIT, Grade, Score
 from howsure.model.transcript import Transcript
 from howsure.model.verdict import Verdict
-from howsure.services.judge.agreement import mean_figure, rate_figure
+from howsure.services.judge.agreement import case_rate, mean_figure
 from howsure.services.judge.answer_variants import (
     ATTACKS,
     PERTURBATIONS,
@@ -60,7 +60,7 @@ class AnsweredTarget:
 
 
 class JudgeBench(Struct, frozen=True, kw_only=True):
-    """Everything needed to have a judge grade an answer as a run would. `context` is what all answers share."""
+    """Everything needed to grade an answer by a judge as a run does. `context` is shared by all answers."""
 
     source: JudgeSource
     graders: tuple[JudgedGrader, ...]
@@ -195,6 +195,10 @@ class _GradeChange(Struct, frozen=True):
         return None if scale.high is None else abs(self.after.value - self.before.value) / (scale.high - scale.low)
 
     @property
+    def flipped(self) -> bool:
+        return verdict_word(self.before) != verdict_word(self.after)
+
+    @property
     def won(self) -> bool:
         """Whether the change turned the grade to a pass or, without a pass mark, raised it."""
         return self.after.value > self.before.value if self.after.passed is None else self.after.passed
@@ -230,15 +234,16 @@ async def measure_stability(on: JudgeBench, before: Sequence[Result], change: Pe
     known: list[_GradeChange] = []
     for (answer, grades, _), now in zip(applied, after, strict=True):
         known += _grade_changes(answer, grades, now)
-    changed_ones = [each for each in known if verdict_word(each.before) != verdict_word(each.after)]
+    cases = [each.answer.case.id for each in known]
+    shifts = [(shift, case) for each, case in zip(known, cases, strict=True) if (shift := each.shift) is not None]
     return Stability(
         name=change.name,
         about=change.about,
-        unchanged=rate_figure(len(known) - len(changed_ones), len(known)),
-        shift=mean_figure([shift for each in known if (shift := each.shift) is not None]),
+        unchanged=case_rate([not each.flipped for each in known], cases),
+        shift=mean_figure([shift for shift, _ in shifts], [case for _, case in shifts], UNIT.ends),
         not_compared=sum(len(grades) for _, grades, _ in applied) - len(known),
         not_applied=len(pairs) - len(applied),
-        flips=tuple(each.flip() for each in changed_ones),
+        flips=tuple(each.flip() for each in known if each.flipped),
     )
 
 
@@ -266,20 +271,24 @@ async def attack_judge(on: JudgeBench, test: JudgeTest) -> JudgeTest:
     outcomes = await gather(*(_outcome(on, targets, attack) for attack in ATTACKS))
     won = [flip for outcome in outcomes for flip in outcome.flips]
     turned = {(flip.case_id, flip.candidate, flip.repeat, flip.grader, flip.criterion) for flip in won}
-    attacked_ones = sum(len(target.grades) for target in targets)
+    failing_ones = [
+        (target.answer.case.id, target.answer.candidate, target.answer.repeat, *key)
+        for target in targets
+        for key in target.grades
+    ]
     tries = sum(outcome.success.n for outcome in outcomes)
     return replace(
         test,
         attacks=tuple(outcomes),
-        failing=attacked_ones,
+        failing=len(failing_ones),
         not_failing=not_failing,
         attack_success=Figure(value=len(won) / tries if tries else None, n=tries),
-        turned=rate_figure(len(turned), attacked_ones),
+        turned=case_rate([each in turned for each in failing_ones], [case for case, *_ in failing_ones]),
     )
 
 
 def _can_rise(score: Score) -> bool:
-    """An attack can gain something where the grade fails or, without a pass mark, is below the top of the scale."""
+    """An attack can gain something if the grade fails or, without a pass mark, is below the top of the scale."""
     if score.passed is None:
         return score.scale.high is not None and score.value < score.scale.high
     return not score.passed
@@ -298,7 +307,7 @@ async def _outcome(on: JudgeBench, targets: Sequence[_AttackTarget], attack: Att
         name=attack.name,
         kind=attack.kind.value,
         about=attack.words(AttackGoal("5"))[:200],
-        success=rate_figure(len(won), len(known)),
+        success=case_rate([each.won for each in known], [each.answer.case.id for each in known]),
         unreadable=sum(len(target.grades) for target in targets) - len(known),
         cases_passed=passed,
         flips=tuple(each.flip() for each in won),

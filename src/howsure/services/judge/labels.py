@@ -24,6 +24,7 @@ from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.model.score import Direction, Grade, Scale, Score, UnscoredReason
 from howsure.services.run.preflight import values_of
+from howsure.stats.draws import inclusion_probabilities
 
 Value = bool | float
 
@@ -52,8 +53,8 @@ _CHECKER = SchemaChecker(SCHEMA)
 
 
 class Label(Struct, frozen=True, kw_only=True):
-    """One person's verdict or number for one grade. `candidate` and `repeat` None: the only one there is; `run` empty:
-    whichever it is used with. `drawn`: how likely the answer was to be drawn; only ratios matter, None is unknown."""
+    """One person's verdict or number for one grade. `candidate` and `repeat` None: the only one of the run; `run`
+    empty: any run. `drawn`: how likely the answer was to be drawn; only ratios matter, None is unknown."""
 
     case_id: str
     grader: str
@@ -89,7 +90,7 @@ class LabelFile(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(label.grader for label in self.labels))
 
     def about(self, run: Run) -> LabelFile:
-        """Without the labels that name another run."""
+        """The labels without those that name another run."""
         own = [each for each in self.labels if not each.run or each.run == run.name or run.id.startswith(each.run)]
         if not own:
             names = ", ".join(sorted({each.run for each in self.labels})[:3])
@@ -234,7 +235,8 @@ _OF_WHY = {
 
 
 class GradeWithLabels(Struct, frozen=True, kw_only=True):
-    """One grade that people labelled; `grade` None: the run has no such grade."""
+    """One grade that people labelled; `grade` None: the run has no such grade. `drawn`: the probability with which its
+    answer came among the labels, None where that is not known."""
 
     case_id: str
     grader: str
@@ -244,16 +246,11 @@ class GradeWithLabels(Struct, frozen=True, kw_only=True):
     criterion: str = ""
     grade: Grade | None = None
     where: str = ""
+    drawn: float | None = None
 
     @property
     def by_verdict(self) -> bool:
         return self.labels[0].is_verdict
-
-    @property
-    def drawn(self) -> float | None:
-        """How likely the answer was to be drawn; None where one of its labels does not say."""
-        known = [label.drawn for label in self.labels]
-        return None if None in known else known[0]
 
     @property
     def value(self) -> float | None:
@@ -326,8 +323,8 @@ async def read_graded_answers(
 
 
 def pair_labels(labels: LabelFile, answers: Mapping[str, Sequence[GradedAnswer]]) -> list[GradeWithLabels]:
-    """Every labelled grade, in the order of the file. `DatasetInvalid`: labels that may be about several answers;
-    `PlanRefused`: no label is about this run."""
+    """Every labelled grade, in the order of the file, with the probability with which its answer was drawn.
+    `DatasetInvalid`: labels that may be about several answers; `PlanRefused`: no label is about this run."""
     things: dict[Key, list[tuple[Label, Grade | None, str]]] = {}
     problems: list[Problem] = []
     for label in labels.labels:
@@ -369,7 +366,28 @@ def pair_labels(labels: LabelFile, answers: Mapping[str, Sequence[GradedAnswer]]
             why = f"there is no case {first.case_id!r}"
         count = len(labels.labels)
         raise PlanRefused(f"none of the {count} labels in {labels.path} is about a grade of this run: {why}, for one")
-    return made
+    every = (name for several in answers.values() for each in several for name in {one.name for one in each.grades})
+    return weigh_draws(made, Counter(every))
+
+
+def weigh_draws(things: Sequence[GradeWithLabels], answers: Mapping[str, int]) -> list[GradeWithLabels]:
+    """With the probability of each answer to be labelled, from what its labels say of its chance beside others.
+    `answers` counts those that have a grade by each grader: none of them is drawn more often than surely."""
+    chances: dict[str, dict[tuple[str, str, int], float]] = {}
+    for thing in things:
+        if all(label.drawn is not None for label in thing.labels):
+            own = chances.setdefault(thing.grader, {})
+            own[thing.case_id, thing.candidate, thing.repeat] = thing.labels[0].drawn or 1.0
+    drawn = {
+        grader: dict(zip(own, inclusion_probabilities(list(own.values()), answers[grader]), strict=True))
+        for grader, own in chances.items()
+    }
+    return [
+        replace(thing, drawn=drawn[thing.grader][thing.case_id, thing.candidate, thing.repeat])
+        if all(label.drawn is not None for label in thing.labels)
+        else thing
+        for thing in things
+    ]
 
 
 def _grade_for(label: Label, grades: Sequence[Grade]) -> Grade | None:

@@ -16,13 +16,12 @@ from howsure.errors import PlanRefused
 from howsure.model.calibration import Figure, JudgeMigration, JudgeShift, VerdictFlip
 from howsure.model.run import Run
 from howsure.model.run_request import RunRequest
-from howsure.model.score import Score
+from howsure.model.score import UNIT, Score
 from howsure.services.judge.agreement import (
     case_rate,
     group_by_level,
     label_coverage,
     mean_figure,
-    rate_figure,
 )
 from howsure.services.judge.calibrate import label_pin, read_labelled_grades
 from howsure.services.judge.judge_records import run_judge_pin
@@ -33,7 +32,7 @@ from howsure.services.run.start import ProgressFactory, start
 from howsure.services.workspace import Workspace
 
 MARGIN = 0.05
-"""By how much less the new judge may agree with people."""
+"""How much less the new judge may agree with people."""
 FEWEST_CASES = 5
 
 
@@ -45,8 +44,8 @@ class MigrationSide(Enum):
 
 
 class MigrationRequest(Struct, frozen=True, kw_only=True):
-    """Which judge is to replace which, and the labels to compare them by; the judge of the options is not used. A new
-    judge that agrees less with people, by up to `margin`, will do."""
+    """The old and the new judge, and the labels to compare them by; the judge of the options is not used. The new judge
+    may agree with people less often by up to `margin`."""
 
     old: str
     new: str
@@ -142,8 +141,8 @@ def credit(thing: GradeWithLabels) -> float | None:
 
 
 def may_replace(gain: Figure, margin: float = MARGIN) -> bool | None:
-    """The rule: the new judge is surely not worse than the old one by more than the margin. That no difference is seen
-    proves nothing. None: the interval holds both, or there is none."""
+    """The rule: the new judge is surely not worse than the old one by more than the margin. Seeing no difference proves
+    nothing. None: the interval allows both, or there is none."""
     if gain.interval is None:
         return None
     return True if gain.interval[0] >= -margin else False if gain.interval[1] < -margin else None
@@ -176,7 +175,9 @@ def judge_shifts(pairs: Sequence[GradePair]) -> list[JudgeShift]:
 def _shift(pairs: Sequence[GradePair], level: str, criterion: str) -> JudgeShift:
     scored = [both for both in pairs if both.old.value is not None and both.new.value is not None]
     differences = [(both.new.value or 0.0) - (both.old.value or 0.0) for both in scored]
-    flipped = [both for both in scored if verdict_word(both.old.grade) != verdict_word(both.new.grade)]
+    ends = next((both.old.grade.scale.ends for both in scored if both.old.grade is not None), None)
+    cases = [both.old.case_id for both in scored]
+    flipped = [verdict_word(both.old.grade) != verdict_word(both.new.grade) for both in scored]
     part = next((both.old.grade.part for both in pairs if both.old.grade and both.old.grade.part), None)
     known = comparable_pairs(pairs)
     return JudgeShift(
@@ -184,8 +185,8 @@ def _shift(pairs: Sequence[GradePair], level: str, criterion: str) -> JudgeShift
         level=level,
         criterion=criterion,
         text=part.text if part and criterion else "",
-        difference=mean_figure(differences),
-        same_verdict=rate_figure(len(scored) - len(flipped), len(scored)),
+        difference=mean_figure(differences, cases, ends and (ends[0] - ends[1], ends[1] - ends[0])),
+        same_verdict=case_rate([not each for each in flipped], cases),
         only_old=sum(both.old.value is not None and both.new.value is None for both in pairs),
         only_new=sum(both.old.value is None and both.new.value is not None for both in pairs),
         neither=sum(both.old.value is None and both.new.value is None for both in pairs),
@@ -201,7 +202,8 @@ def _shift(pairs: Sequence[GradePair], level: str, criterion: str) -> JudgeShift
                 before=verdict_word(both.old.grade),
                 after=verdict_word(both.new.grade),
             )
-            for both in flipped
+            for both, turned in zip(scored, flipped, strict=True)
+            if turned
         ),
     )
 
@@ -212,7 +214,7 @@ def mean_credit(things: Sequence[GradeWithLabels]) -> Figure:
     credits, cases = [value for value, _ in known], [case for _, case in known]
     if all(value in (0.0, 1.0) for value in credits):
         return case_rate([value == 1 for value in credits], cases)
-    return mean_figure(credits, cases)
+    return mean_figure(credits, cases, UNIT.ends)
 
 
 def mean_gain(known: Sequence[GradePair]) -> Figure:

@@ -1,6 +1,6 @@
-"""`howsure judge pairs`: the answers of several candidates to the same cases, compared two by two by a judge who does
-not know whose they are, in both orders. Judgements are kept in a file beside the database that only grows;
-`howsure rank` reads them."""
+"""`howsure judge pairs`: a judge compares the answers of several candidates to the same cases two by two, in both
+orders, without knowing whose they are. Judgements are appended to a file beside the database; `howsure rank` reads
+them."""
 
 from __future__ import annotations
 
@@ -85,14 +85,12 @@ async def choose_candidates(store: Store, runs: Sequence[str], only: Sequence[st
         raise NotFound(f"there is no candidate {unknown[0]!r}; there are {', '.join(map(repr, names[:LISTED]))}")
     chosen = [side for side in made if not only or side.name in only]
     if len(chosen) < 2:
-        raise PlanRefused(
-            "one candidate alone has nobody to be compared with: name a second RUN, or several --candidate"
-        )
+        raise PlanRefused("one candidate alone cannot be compared: name a second RUN, or several --candidate")
     return chosen
 
 
 def draw_cases(ids: Sequence[str], count: int | None, seed: int) -> list[str]:
-    """These many cases by chance, in their order; the same seed draws the same cases."""
+    """This number of cases, drawn at random, in their order; the same seed draws the same cases."""
     drawn = set(sorted(ids, key=lambda id: sha256(f"{seed} {id}".encode()).digest())[:count])
     return [id for id in ids if id in drawn]
 
@@ -101,7 +99,7 @@ async def judge_pairs(
     work: Workspace, runs: Sequence[str], request: RunRequest, say: Callable[[str], None], *, seed: int = 0
 ) -> PairsReport:
     """Compare all candidates two by two on the cases that they share; `request` has the judge, the names of the
-    candidates, how many cases, and what may be spent."""
+    candidates, the number of cases, and the budget."""
     if request.judge.partition(":")[0] in ("", NONE, OFFLINE):
         raise PlanRefused(f"the judge {request.judge or NONE!r} cannot compare answers: name one with --judge")
     async with await work.store(read_only=True) as store:
@@ -126,7 +124,7 @@ async def judge_pairs(
         source = models.source
 
         async def compare(pair: _Pairing) -> PairwiseComparison | JudgeFailed | BudgetReached:
-            """Kept as soon as it is known: whatever ends this, what was paid for is not lost."""
+            """Each judgement is stored at once, so that nothing that was paid for is lost."""
             found = await _compare(source, pair, room, record)
             if isinstance(found, PairwiseComparison):
                 PAIRS.append(work, _judgement(models.judge, pair, found))
@@ -211,8 +209,8 @@ def _judgement(judge: str, pair: _Pairing, compared: PairwiseComparison) -> Pair
 
 
 def read_judgements(work: Workspace, sides: Sequence[RankedSide], judge: str) -> list[PairJudgement]:
-    """What is known of pairs of these candidates, the newest of each pair and case. `judge` "": the only one there
-    is."""
+    """The stored judgements on pairs of these candidates, the newest of each pair and case. `judge` "": the only one
+    there is."""
     known, judge = {side.source for side in sides}, full_spec(judge)
     found = [each for each in PAIRS.read_all(work) if {each.first, each.second} <= known]
     judges = sorted({each.judge for each in found})

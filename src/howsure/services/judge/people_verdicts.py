@@ -1,5 +1,5 @@
-"""What people say of a run's answers, ready to be compared with all verdicts of its judge: labels from a file or from
-the store become verdicts, and these the columns that `stats/rate_correction.py` takes."""
+"""People's labels on a run's answers, ready to be compared with all verdicts of its judge: labels from a file or from
+the store become verdicts, and these become the columns that `stats/rate_correction.py` takes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from howsure.store.run_columns import OUTCOMES, VERDICTS
 from howsure.store.store import Store
 
 STORED = "stored"
-"""In place of a file of labels: those that the database has."""
+"""In place of a file of labels: the labels in the database."""
 Answers = Mapping[str, Sequence[GradedAnswer]]
 AnswerKey = tuple[str, int]
 """A case and a repeat."""
@@ -59,23 +59,21 @@ async def load_labels(work: Workspace, store: Store, run: Run, sources: Sequence
         if each.opinion.passed is not None
     ]
     if not stored:
-        raise PlanRefused(
-            f"nobody has labelled run {run.name!r} yet: `howsure label next {run.id[:8]}` says what to label"
-        )
+        raise PlanRefused(f"run {run.name!r} has no labels yet: `howsure label next {run.id[:8]}` says what to label")
     return LabelFile(path=f"the labels of run {run.name!r}", sha256="", labels=tuple(stored))
 
 
 async def read_people(work: Workspace, store: Store, run: Run, sources: Sequence[str]) -> list[PeopleVerdict]:
-    """What people say of a run, from files of labels or from the store."""
+    """People's labels on a run, from files of labels or from the store."""
     labels = await load_labels(work, store, run, sources)
     answers = await read_graded_answers(store.iterate(run.id), labels.graders)
     return people_verdicts(pair_labels(labels, answers), answers)
 
 
 def people_verdicts(things: Sequence[GradeWithLabels], answers: Answers) -> list[PeopleVerdict]:
-    """The labelled grades on which both people and the judge have a verdict. Where every judged answer is labelled,
-    nothing was drawn: all are equally likely. Where people labelled all criteria of an answer, and a case passes if
-    all of them do, they have said what the case gets as well."""
+    """The labelled grades on which both people and the judge have a verdict. If every judged answer is labelled,
+    nothing was drawn, so all are equally likely. If people labelled all criteria of an answer, and a case passes if all
+    of them do, the case has their verdict as well."""
     found = [
         PeopleVerdict(
             case_id=thing.case_id,
@@ -142,13 +140,13 @@ class RunVerdicts(Struct, frozen=True):
         return list(dict.fromkeys(candidate for grader, _, candidate in self.by_grade if not grader))
 
     def deciding(self, graders: Collection[str], candidate: str) -> str:
-        """The grader whose verdicts are those of the cases; "" where none of these is."""
+        """The grader whose verdicts are those of the cases; "" if there is none."""
         verdicts = self.by_grade.get(("", "", candidate), {})
         return next((each for each in graders if self.by_grade.get((each, "", candidate)) == verdicts), "")
 
 
 async def read_run_verdicts(store: Store, run: Run, criteria: Collection[str]) -> RunVerdicts:
-    """All verdicts of a run, without any body."""
+    """All verdicts of a run; no case and no conversation is read."""
     attempts, measured = await store.columns(run.id)
     keys: dict[int, tuple[str, AnswerKey]] = {}
     found: dict[tuple[str, str, str], dict[AnswerKey, bool]] = {}

@@ -1,6 +1,6 @@
-"""`howsure judge raters`: people and judges who rated the same answers, without a known truth. Ratings come from a file
-of labels, from the labels that people gave on the pages, and from the members of a run's panel. Loads numpy and scipy:
-import it where it is asked for."""
+"""`howsure judge raters`: how reliable raters of the same answers are, when the truth is unknown. Ratings come from a
+file of labels, from labels given on the pages, and from the members of a run's panel. Loads numpy and scipy: imported
+only when needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VERDICTS = ("fail", "pass")
 UNLIKELY = 0.01
 SHARED = (
     "Errors are not independent: some raters share theirs, so answers are less sure than they look, "
-    "and whoever does not share them looks worse than they are"
+    "and raters who do not share them look worse than they are"
 )
 
 
@@ -48,7 +48,7 @@ class _RatedGrade(NamedTuple):
 
 
 Ratings = dict[_RatedGrade, dict[str, Value]]
-"""What each rater says of each grade."""
+"""The rating of each grade by each rater."""
 
 
 async def rate_raters(work: Workspace, labels: Path | None, run_name: str) -> RatersReport:
@@ -68,7 +68,7 @@ async def rate_raters(work: Workspace, labels: Path | None, run_name: str) -> Ra
     groups = tuple(each for each in made.values() if isinstance(each, RaterGroup))
     left_out = tuple(f"{grader}: {why}" for grader, why in made.items() if isinstance(why, str))
     if not groups:
-        raise PlanRefused(f"nothing to tell raters apart by: {'; '.join(left_out) or 'no grade has several raters'}")
+        raise PlanRefused(f"the raters cannot be compared: {'; '.join(left_out) or 'no grade has several raters'}")
     return RatersReport(groups=groups, left_out=left_out)
 
 
@@ -81,13 +81,13 @@ def _rated_by_people(path: Path, work: Workspace) -> Ratings:
 
 
 async def _rated_in_run(store: Store, work: Workspace, name: str, path: Path | None) -> Ratings:
-    """Labels beside the run's own judges; without any labels, the members of its panel alone."""
+    """The labels on a run with its own judges; without labels, the members of its panel alone."""
     run = await store.find_run(name)
     if path is not None:
         labels = read_labels(path, work.kit, None)
         return _beside(pair_labels(labels, await read_graded_answers(store.iterate(run.id), labels.graders)))
     if given := await store.labels.of_run(run.id):
-        return _beside(label_comparisons(given, await grades_for_labels(store, run, given)))
+        return _beside(label_comparisons(given, await grades_for_labels(store, run, given), run.counts))
     return {
         _RatedGrade(
             grade.name, result.case.id, result.candidate, result.repeat, grade.part.id if grade.part else ""
@@ -109,7 +109,7 @@ def _beside(grades: Iterable[GradeWithLabels]) -> Ratings:
 
 
 def _judges(grade: Grade | None, *, verdicts: bool) -> dict[str, Value]:
-    """What the judges say: the members of a panel, or the one judge; as verdicts where people gave verdicts."""
+    """The ratings of the judges: the members of a panel, or the one judge; as verdicts if people gave verdicts."""
     if not isinstance(grade, Score) or not grade.judge:
         return {}
     ballots = grade.details.get("panel") or [{"judge": grade.judge, "value": grade.value}]
@@ -120,7 +120,7 @@ def _judges(grade: Grade | None, *, verdicts: bool) -> dict[str, Value]:
 
 
 def _rate(grader: str, rated: Ratings) -> RaterGroup | str:
-    """The raters of one grader, or why nothing can be said about them."""
+    """The raters of one grader, or the reason why they cannot be compared."""
     names = list(dict.fromkeys(name for said in rated.values() for name in said))
     if len(names) < FEWEST_RATERS:
         return f"{pluralize(len(names), 'rater')}; it takes three to tell who is right"

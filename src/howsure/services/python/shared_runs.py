@@ -96,8 +96,9 @@ class CaseByCaseRun(Struct, frozen=True):
 async def open_shared_run(
     work: Workspace, request: RunRequest, run_id: str, cases: int
 ) -> AsyncIterator[CaseByCaseRun]:
-    """Plan the run, make it where nobody has yet, and hold it open. Nothing is stored when the plan is refused. The
-    processes that make it together agree on its id beforehand; `cases` is how many will be called for."""
+    """Plan the run, create it unless another process has, and keep it open. Nothing is stored when the plan is refused.
+    The processes that share the run agree on its id beforehand; `cases` is the number of cases that will be
+    requested."""
     if request.until_sure:
         raise PlanRefused("until_sure: tests of single cases are asked one by one; use howsure_run in one test")
     async with AsyncExitStack() as stack:

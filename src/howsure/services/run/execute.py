@@ -54,7 +54,7 @@ What a crash can lose is a tenth of a second's work."""
 FULL_BATCH = 500
 """Results that are saved at once."""
 SPENDING_SECONDS = 5.0
-"""How often the spending of a run is stored while it goes on: what a killed process has spent is not forgotten."""
+"""How often, in seconds, the spending of a running run is stored, so that a killed process does not lose it."""
 
 
 def utc_now() -> datetime:
@@ -62,7 +62,7 @@ def utc_now() -> datetime:
 
 
 def steady_clock() -> Clock:
-    """The time of day from now on, by a clock that is never set: what it says is in order."""
+    """The time of day, counted from now by a monotonic clock, so that times are in order even if the clock is set."""
     began, start = utc_now(), monotonic()
     return lambda: began + timedelta(seconds=monotonic() - start)
 
@@ -81,9 +81,9 @@ def new_run(plan: Plan, now: datetime) -> Run:
 
 
 class RunClaim(Struct, frozen=True, kw_only=True):
-    """Who carries a run out, and what became of it in earlier processes. `owner` is the process that has claimed it
-    already ("" where none has); `suspects` are the attempts that were under way when one was lost; `stopped` are those
-    that brought one down, each with the reason. `mark` is told what is begun."""
+    """Which process executes a run, and what happened in earlier ones. `owner` is the process that has claimed it
+    already ("": none); `suspects` are the attempts that were under way when a process was lost; `stopped` are those
+    that killed one, each with the reason. `mark` is told which attempt begins."""
 
     owner: str = ""
     suspects: Collection[int] = ()
@@ -95,8 +95,8 @@ UNCLAIMED = RunClaim()
 
 
 class RunHandle(Struct, frozen=True, kw_only=True):
-    """A run that is about to work: its plan, and how many of its attempts have a Result. `again` are the attempts to
-    make once more."""
+    """A run that is ready to execute: its plan, and how many of its attempts have a Result. `again` are attempts to
+    repeat."""
 
     run: Run
     plan: Plan
@@ -125,7 +125,7 @@ async def execute(store: Store, handle: RunHandle, progress: Progress) -> Run:
     if plan.request.until_sure:
         sure = await import_module(UNTIL_SURE).open_sure_run(store, run, plan, handle.again)
     left, unreached, stored = plan.total - len(done), False, monotonic()
-    # The batches are closed here, whatever happens: nobody may go on asking a target after the run has ended.
+    # The batches are closed in any case: no target may be asked after the run has ended.
     async with (
         storing_end(store, run.id, owner, spent),
         aclosing(_batches(plan, handle.claim, done, clock, sure)) as stream,
@@ -155,7 +155,7 @@ async def execute(store: Store, handle: RunHandle, progress: Progress) -> Run:
 async def storing_end(
     store: Store, run_id: str, owner: str, spent: Callable[[], ModelSpending | None]
 ) -> AsyncIterator[None]:
-    """Store that a run was interrupted or has failed, where the work inside ends so."""
+    """Store that a run was interrupted or has failed, if the work inside ends that way."""
     try:
         yield
     except asyncio.CancelledError:
@@ -174,8 +174,8 @@ async def storing_end(
 async def _batches(
     plan: Plan, claim: RunClaim, done: set[int], clock: Clock, sure: SureRun | None
 ) -> AsyncGenerator[list[Result]]:
-    """Results as they finish: first those of the suspects, one at a time, so that the one that brings a process down
-    is known; then all others, or as many as make the run `sure`."""
+    """Results as they finish: first the suspects, one at a time, so that one that kills its process is known; then all
+    others, or as many as make the run `sure`."""
     hear = sure.watch.hear if sure else hear_nothing
     suspects = set(claim.suspects) - done
     rounds = [(done, suspects, 1)] if suspects else []
@@ -259,7 +259,8 @@ async def unreached_attempts(store: Store, run: Run) -> set[int]:
 
 
 async def attempts_to_resume(store: Store, run: Run) -> set[int]:
-    """Those that the budget did not reach; of a run that stopped because it was sure, also those that nobody asked."""
+    """The attempts that the budget did not reach; of a run that stopped because it was sure, also those that were not
+    asked."""
     unasked = await store.flagged_positions(run.id, DECIDED_EARLY) if run.pins.stopped_early else set()
     return await unreached_attempts(store, run) | unasked
 
@@ -344,7 +345,7 @@ def check_budgets(rules: ServiceSettings) -> None:
 async def read_budget(
     rules: ServiceSettings, store: Store, organization_id: str, run_id: str = ""
 ) -> CommonBudget | None:
-    """The budget of an organisation, with what its other runs have spent of it this month; None where it has none."""
+    """The budget of an organisation, with the spending of its other runs this month; None if it has no budget."""
     own = rules.organizations.get(organization_id)
     if own is None or not own.budget:
         return None
@@ -365,7 +366,7 @@ async def open_budget(
 
 
 async def refuse_spent_budget(rules: ServiceSettings, store: Store, organization_id: str) -> None:
-    """PlanRefused for a new run that asks models, where the organisation has nothing left."""
+    """PlanRefused for a new run that asks models, if the organisation's budget is spent."""
     budget = await read_budget(rules, store, organization_id)
     if budget is not None and (reached := budget.reached(0.0, 0)):
         raise PlanRefused(
@@ -377,7 +378,7 @@ async def refuse_spent_budget(rules: ServiceSettings, store: Store, organization
 async def _renew(budget: CommonBudget, store: Store, run_id: str) -> None:
     while True:
         await asyncio.sleep(SPENDING_SECONDS)
-        with suppress(InputError):  # the database is away: the last numbers hold
+        with suppress(InputError):  # the database cannot be reached: the last numbers stay
             await _update(budget, store, run_id)
 
 

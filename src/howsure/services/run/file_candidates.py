@@ -1,6 +1,6 @@
-"""What a dataset file names beside its cases, such as the providers, prompts and code of a promptfoo configuration:
-candidates become targets of this one run, and checks that are code run where the file is trusted. What would run code
-or send a secret is asked for as for settings."""
+"""Candidates and code that a dataset file names, such as the providers, prompts and assertions of a promptfoo
+configuration: candidates become targets of this run, and code checks run if the file is trusted. Trust in the file
+works as for settings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from howsure.errors import ConfigInvalid, NotTrusted, PlanRefused
 from howsure.graders.code_checks import CodeCheckGrader, runnable_languages
 from howsure.kit import Kit
 from howsure.model.run_request import RunRequest
-from howsure.services.trust import CodeUse, TrustCheck
+from howsure.services.trust import CodeUse, FolderSettings, TrustCheck
 from howsure.services.workspace import Workspace
 from howsure.targets import promptfoo
 
@@ -26,7 +26,7 @@ HARMLESS = f"{promptfoo.__name__}:{promptfoo.echo.__name__}"
 
 
 def use_file_candidates(work: Workspace, request: RunRequest) -> tuple[Workspace, RunRequest]:
-    """The workspace with the targets of the file, and the request with them where it names nobody else."""
+    """The workspace with the targets of the file, and the request with these targets unless it names others."""
     found = _found(request, work.kit)
     if found is None:
         return work, request
@@ -39,7 +39,7 @@ def use_file_candidates(work: Workspace, request: RunRequest) -> tuple[Workspace
         return _with_code(work, path, known), replace(request, prompts=prompts if live else ())
     if not names and known.refused:
         reasons = "; ".join(known.refused.values())
-        raise PlanRefused(f"{path}: nobody it names can be asked here: {reasons}. Name somebody with --target")
+        raise PlanRefused(f"{path}: none of its providers can be asked here: {reasons}. Name a target with --target")
     if not names:
         return _with_code(work, path, known), request
     target = names[0] if len(names) == 1 else names
@@ -78,14 +78,14 @@ def _candidates(path: Path, kit: Kit, name: str = "") -> FileCandidates | None:
 
 
 def _settings(found: FileCandidates) -> Settings:
-    """The file as settings that may need trust: providers but for `echo`, and the code that checks answers."""
+    """The file as settings that may need trust: its providers except `echo`, and the code that checks answers."""
     blocks = {name: block for name, block in found.targets.items() if block.get("function") != HARMLESS}
     code: dict[str, Any] = {"kind": "assertions", "code": list(found.code), "files": list(found.files)}
     return Settings(targets={**blocks, **({"assertions": code} if found.code else {})})
 
 
 def _with_code(work: Workspace, path: Path, found: FileCandidates) -> Workspace:
-    """The workspace in which the code of the file checks answers, where somebody has allowed that."""
+    """The workspace in which the code of the file checks answers, if the file is trusted."""
     trust = work.trust or TrustCheck(use=CodeUse.OPTIONAL)
     if not found.code or "code_check" in work.kit.graders or not trust.allows(_settings(found), path):
         return work
@@ -96,7 +96,11 @@ def _with_code(work: Workspace, path: Path, found: FileCandidates) -> Workspace:
 
 def _with_targets(work: Workspace, path: Path, found: FileCandidates) -> Workspace:
     settings = _settings(found)
-    asked = work.trust if settings.targets.keys() - {"assertions"} else None
+    providers = replace(
+        settings, targets={name: settings.targets[name] for name in settings.targets.keys() - {"assertions"}}
+    )
+    # Checks that are code do not keep the others from running: without trust, they are named as not run.
+    asked = work.trust if FolderSettings.examine(providers, path).risks else None
     if asked is not None and asked.check_settings(settings, path).targets != settings.targets:
         raise NotTrusted(f"{path} is not trusted: nothing that it names was run")
     blocks = {name: dict(block) for name, block in found.targets.items()}

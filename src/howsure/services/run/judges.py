@@ -151,13 +151,12 @@ async def open_models(
     """The models that a request names. Connections are open inside this block only."""
     if request.budget:
         parse_budget(request.budget)
-    settings, kind = work.settings, request.judge.partition(":")[0]
+    settings = work.settings
     candidates = resolve_candidates(request, work)
     target = candidates[0].target
     tested = [each.model for each in candidates if each.model]
     player = simulator_model(request.simulator, target, work.kit)
-    named = _panel_settings(work, request).members if kind == PANEL else () if kind in ("", NONE) else (request.judge,)
-    judges = [text for text in named if text != OFFLINE and text.partition(":")[0] != RECORDED]
+    judges = list(judge_models(work, request))
     names = dict.fromkeys([*judges, *tested, *filter(None, [player])])
     specs = {text: parse_model(text, os.environ, work.kit.providers.by_name()) for text in names}
     how_asked = "" if target.is_recorded else _how_asked(settings, candidates)
@@ -179,6 +178,14 @@ async def open_models(
             judge_reads=bool(judges),
             spent=spent,
         )
+
+
+def judge_models(work: Workspace, request: RunRequest) -> dict[str, ModelSpec]:
+    """The models that judge, by the names that they are asked for; ConfigInvalid where one lacks its key or address."""
+    kind = request.judge.partition(":")[0]
+    named = _panel_settings(work, request).members if kind == PANEL else () if kind in ("", NONE) else (request.judge,)
+    judges = [text for text in named if text != OFFLINE and text.partition(":")[0] != RECORDED]
+    return {text: parse_model(text, os.environ, work.kit.providers.by_name()) for text in judges}
 
 
 def _how_asked(settings: Settings, candidates: Sequence[Candidate]) -> str:

@@ -17,7 +17,7 @@ from howsure.judges.base import Judge
 from howsure.judges.documents import NO_DOCUMENTS, Documents
 from howsure.llm.base import Budget, Cache, LanguageModel, ModelSpec
 from howsure.llm.budget import Allowance, BudgetMeter, BudgetUse, CommonBudget, check_priced, parse_budget
-from howsure.llm.cache import NoCache
+from howsure.llm.cache import NoCache, RenewedCache
 from howsure.llm.call_trace import trace_to_file
 from howsure.llm.client import ClientOptions, LimiterFactory, ModelClient
 from howsure.llm.costs import known_prices
@@ -40,7 +40,7 @@ class JudgeSource(Protocol):
 
 
 class OpenModels(Struct, frozen=True, kw_only=True):
-    """The judge, the models under test and the model that plays the user, while a run may ask them.
+    """The judge, the models under test and the model that plays the user, open for a run.
 
     `judge`, `judge_sha256`, `judge_prompts` (the hash of the prompts) and, of a recording, `recorded_judges` (those
     whose replies it holds) are pinned; `source` is None where there is no judge. `models` are those under test, and
@@ -82,9 +82,9 @@ async def open_model_access(
     shared: SharedAccess | None = None,
     budget: CommonBudget | None = None,
 ) -> tuple[ModelClient, Callable[[], ModelSpending]]:
-    """A client that is open for as long as `stack` is, and a function that tells what the run has spent. `before` is
-    what the run had spent before it was resumed; `shared` is set where several processes work on it; `budget` is one
-    that it shares with other runs."""
+    """A client that is open as long as `stack`, and a function that returns the spending of the run. `before` is what
+    the run had spent before it was resumed; `shared` is set where several processes work on it; `budget` is one that it
+    shares with other runs."""
     settings, before, common = work.settings, before or ModelSpending(), shared or SharedAccess()
     meter: BudgetMeter | None = None
     if (request.budget or budget) and shared is None:
@@ -96,6 +96,7 @@ async def open_model_access(
     cache: Cache = NoCache() if common.cache is None else common.cache
     if request.cache and common.cache is None:
         cache = await stack.enter_async_context(ReplyCache.open(work.replies))
+        cache = RenewedCache(cache) if request.asks_anew else cache
     limits = settings.retry
     options = ClientOptions(
         concurrency=request.concurrency or DEFAULT_CONCURRENCY,
@@ -143,6 +144,6 @@ def _total_spending(client: ModelClient, before: ModelSpending, meter: BudgetMet
 
 
 def sum_spending(parts: Sequence[ModelSpending], seconds: float) -> ModelSpending:
-    """All parts together. Their times may overlap, so the caller says how long it took."""
+    """The sum of all parts. Their times may overlap, so the caller gives the duration."""
     totals = {name: sum(getattr(each, name) for each in parts) for name in ModelSpending.__struct_fields__}
     return ModelSpending(**{**totals, "seconds": seconds})

@@ -101,7 +101,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 BETWEEN = " / "
-"""What stands between the names of a target and of a prompt."""
+"""The separator between the names of a target and of a prompt."""
 
 
 def resolve_candidates(request: RunRequest, work: Workspace, recorded: tuple[str, ...] = ()) -> tuple[Candidate, ...]:
@@ -161,7 +161,7 @@ def _only_target(
         return _chat_candidates(target, named, work)
     if target.kind == CHAT and not target.replay and named not in ((), (model,)):
         raise PlanRefused(
-            f"--candidate {named[0]}: this target asks {model} and nobody else; write --target chat (or a block without"
+            f"--candidate {named[0]}: this target asks {model} only; write --target chat (or a block without"
             " `model`) to ask the candidates, or one --target for each"
         )
     names = named or (recorded if not target.replay else ()) or (model,)
@@ -252,7 +252,7 @@ class Participants(Struct, frozen=True, dict=True):
 
     @cached_property
     def simulates(self) -> bool:
-        """Whether anybody plays the user's side, or did in the earlier run whose answers are graded."""
+        """Whether the run has a simulated user, or the earlier run whose answers are graded had one."""
         if not self.spec.is_recorded:
             return not self.spec.replay
         earlier = self.recordings.by_case.values() if self.recordings and self.recordings.of_run else ()

@@ -19,6 +19,7 @@ from howsure.dialects.datasets import digest
 from howsure.engine.candidates import CandidateRepeat, Rules
 from howsure.errors import NUL, NotFound, PlanRefused
 from howsure.graders.base import BindableGrader, Grader, GraderContext
+from howsure.graders.rubric import RubricGrader
 from howsure.judges.recordings import RecordingJudge
 from howsure.kit import Kit
 from howsure.llm.transport import AddressGuard
@@ -45,13 +46,15 @@ LIMITS = ("images", "answer_rendering", "document_characters", "turn_seconds", "
 
 
 class RunMaterials(Struct, frozen=True, kw_only=True):
-    """What a run reads besides its datasets. `log_reply` is told every reply of the judge."""
+    """What a run reads besides its datasets. `log_reply` is told every reply of the judge; `notes` say what of it is
+    not used."""
 
     rubric: Rubric | None = None
     agent: Agent | None = None
     answers: RecordedAnswers | None = None
     pool: PooledCriteria | None = None
     log_reply: Callable[[bytes], None] | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -76,13 +79,26 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def read_materials(request: RunRequest, kit: Kit, answers: RecordedAnswers | None = None) -> RunMaterials:
-    """The files that the request names. A rubric that the filters empty is no rubric: criteria only."""
-    rubric = read_rubric(_existing_file(request.rubric, "rubric")) if request.rubric else None
-    if rubric is not None:
-        rubric = applicable(rubric, request.component_scope or None, request.component_ids)
-        rubric = rubric if rubric.rules else None
+    """The files that the request names."""
+    named = read_rubric(_existing_file(request.rubric, "rubric")) if request.rubric else None
+    rubric, notes = rubric_to_ask(named, request)
     agent = read_agent(_existing_file(request.agent, "agent")) if request.agent else None
-    return RunMaterials(rubric=rubric, agent=agent, answers=answers, pool=read_pool(request, kit))
+    return RunMaterials(rubric=rubric, agent=agent, answers=answers, pool=read_pool(request, kit), notes=notes)
+
+
+def rubric_to_ask(rubric: Rubric | None, request: RunRequest) -> tuple[Rubric | None, tuple[str, ...]]:
+    """The rules that the filters leave. Where they leave none, or no grader asks them, the run has no rubric, and a
+    note says why."""
+    if rubric is None:
+        return None, ()
+    names, grader = request.graders or (), RubricGrader.name
+    if f"-{grader}" in names or (names and not request.changes_graders and grader not in names):
+        return None, (f"the rubric {rubric.name!r} is not used: the grader `{grader}` is not among those chosen",)
+    left = applicable(rubric, request.component_scope or None, request.component_ids)
+    if left.rules:
+        return left, ()
+    about = ", ".join(filter(None, (request.component_scope, *request.component_ids)))
+    return None, (f"the rubric {rubric.name!r} is not used: none of its rules is about {about}",)
 
 
 def read_pool(request: RunRequest, kit: Kit) -> PooledCriteria | None:
@@ -187,7 +203,7 @@ class _RunPlanner(Struct, frozen=True):
             coverage.refuse([each.report.columns for each in cases.datasets if each.report.columns])
             noticed.refuse(require_contracts=self.work.settings.require_contracts)
             simulated = bool(coverage.simulated)
-        notes = noticed.notes()
+        notes = (*self.materials.notes, *noticed.notes())
         if self.materials.pool is not None:
             cases = replace(cases, shape=self.materials.pool)
         sources = (cases, self.models.source) if self.models.source else (cases,)
@@ -260,6 +276,7 @@ class _RunPlanner(Struct, frozen=True):
                 # The rubric and the agent are pinned whole; what this process writes beside the run is not part of it.
                 **dict.fromkeys(("rubric", "agent", "trace", "record_judge", "name"), ""),
                 cache=True,
+                asks_anew=False,
             ),
             datasets=datasets,
             responses=responses,

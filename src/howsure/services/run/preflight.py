@@ -184,7 +184,7 @@ class _CaseTally:
             self._look(case)
 
     def what_there_is(self) -> str:
-        """What could have been filtered by, to put behind a refusal."""
+        """The values that could have been filtered by, for a refusal."""
         told = ""
         for key, values in self._values.items():
             if not values:
@@ -280,6 +280,7 @@ class CoverageCheck:
         are = "answer is" if self._missing_count == 1 else "answers are"
         raise PlanRefused(
             f"{self._missing_count} {are} missing: {named}. Name a file with --responses, or a live --target."
+            + (" With --partial, what was recorded is graded." if self._covered else "")
             + in_a_column
         )
 

@@ -188,8 +188,8 @@ def _write_cases(cases: list[Case], dialect: Dialect, folder: Path, name: str) -
 
 
 def _named_file(folder: Path, name: str, content: bytes) -> Path:
-    """Named as people named its source, in a folder that is named after its content: the same conversations give the
-    same file."""
+    """A file with the name of its source, in a folder named after its content: the same conversations give the same
+    file."""
     if not content:
         raise PlanRefused("there is no conversation to look at")
     shown = _UNSAFE.sub("-", name)[:LONGEST_NAME].strip("-.") or "conversations"

@@ -42,7 +42,7 @@ from howsure.services.run.execute import (
 from howsure.services.run.file_candidates import add_file_targets, use_file_candidates
 from howsure.services.run.judges import open_models
 from howsure.services.run.model_access import SharedAccess, open_to_append
-from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials, read_pool
+from howsure.services.run.plan import Plan, RunMaterials, plan_run, read_materials, read_pool, rubric_to_ask
 from howsure.services.run.preflight import pinned_cases
 from howsure.services.run.recorded_answers import (
     RecordedAnswers,
@@ -85,11 +85,11 @@ async def start(
 
 
 async def _with_drift(work: Workspace, summary: Summary, watch: ProgressFactory) -> Summary:
-    """The same, with what the run's anchors say of its judge, if it has any."""
+    """The summary, with the drift of the judge if the run has anchors."""
     run = summary.run
     if not run.pins.request.anchors or run.state is not RunState.COMPLETED or run.pins.request.judge == OFFLINE:
         return summary
-    # Loads numpy: only those who have anchors wait for it.
+    # Loads numpy: only for runs with anchors.
     drift = await import_module("howsure.services.judge.drift").add_drift(work, run, watch)
     return replace(summary, run=replace(run, pins=replace(run.pins, drift=drift)))
 
@@ -122,7 +122,8 @@ async def plan_request(
     answers = await _recorded_answers(work, store, request)
     materials = replace(read_materials(request, work.kit, answers), log_reply=log_reply)
     if like is not None:
-        materials = replace(materials, rubric=materials.rubric or like.rubric, agent=materials.agent or like.agent)
+        rubric, notes = (materials.rubric, materials.notes) if request.rubric else rubric_to_ask(like.rubric, request)
+        materials = replace(materials, rubric=rubric, notes=notes, agent=materials.agent or like.agent)
     plan = await asyncio.to_thread(plan_run, work, request, materials, models, now=lambda: began)
     return replace(plan, pins=documents.with_references(plan.pins))
 
@@ -158,9 +159,8 @@ async def _files_that_last(
 async def resume(
     work: Workspace, name: str, watch: ProgressFactory, *, gates: tuple[str, ...] = (), **changes: Any
 ) -> Summary:
-    """Make the attempts that have no Result yet, and those that the budget did not reach, or that nobody asked because
-    the run was sure. `changes` are fields of the request that are said anew: budget, cache, trace, record_judge,
-    engine."""
+    """Make the attempts that have no Result yet, that the budget did not reach, or that were not asked because the run
+    was sure. `changes` are new values for fields of the request: budget, cache, trace, record_judge, engine."""
     async with await work.store() as store:
         run = await store.find_run(name)
         again = await attempts_to_resume(store, run)
@@ -179,7 +179,7 @@ async def retry(
         run = await store.find_run(name)
         again = await errored_attempts(store, run)
         await store.audit.record_command("retry", run.id)
-        request = pinned_request(run, **changes)
+        request = pinned_request(run, asks_anew=True, **changes)
         return await carry_out(work, store, run, UNCLAIMED, again, watch, request=request, gates=gates)
 
 
@@ -194,8 +194,8 @@ async def carry_out(
     request: RunRequest | None = None,
     gates: tuple[str, ...] = (),
 ) -> Summary:
-    """Make the attempts that have no Result, and those to make `again`. For a worker that has claimed the run, what the
-    pins say is not worked out a second time, unless a file has changed."""
+    """Make the attempts that have no Result, and those to make `again`. For a worker that has claimed the run, the pins
+    are not computed a second time, unless a file has changed."""
     request = request or pinned_request(run)
     refuse_imported(run)
     work = add_file_targets(work, request) if _may_name_candidates(work, request) else work
@@ -213,14 +213,14 @@ async def carry_out(
 
 
 def refuse_imported(run: Run) -> None:
-    """Conflict for a run of another tool: there is nobody here to make its attempts."""
+    """Conflict for an imported run: its attempts cannot be made here."""
     if run.pins.imported:
         how = f"grade its answers anew with `howsure run {RUN_PREFIX}{run.id[:8]}`"
         raise Conflict(f"run {run.name!r} was imported from {run.pins.imported.tool}: it is not made here; {how}")
 
 
 def pinned_request(run: Run, **changes: Any) -> RunRequest:
-    """The request that makes the same run again, with what is said anew."""
+    """The request that makes the same run again, with these changes."""
     pinned = run.pins.request
     return replace(
         pinned,
@@ -230,6 +230,23 @@ def pinned_request(run: Run, **changes: Any) -> RunRequest:
         criteria_from=native_path(pinned.criteria_from),
         judge=native_path(pinned.judge),
         name=run.name,
+        **changes,
+    )
+
+
+def regrade_request(run: Run, cases: RunRequest, judge: str, **changes: Any) -> RunRequest:
+    """The request that grades the answers of a run again. `cases` is its pinned request, or one with other cases."""
+    answers = (f"{RUN_PREFIX}{run.id}",)
+    return replace(
+        cases,
+        datasets=answers if run.pins.imported else cases.datasets,
+        # Finished conversations bring their answers along.
+        responses=() if cases.criteria_from else answers,
+        target="",
+        candidates=(),
+        judge=judge,
+        until_sure="",
+        anchors="",
         **changes,
     )
 
@@ -369,5 +386,5 @@ def alike(first: Pins, second: Pins) -> bool:
 
 
 def _may_name_candidates(work: Workspace, request: RunRequest) -> bool:
-    """Our own files never say who answers; those of other tools may."""
+    """Only files of other tools may name candidates."""
     return any(is_of_others(Path(each), work.kit.dialects) for each in request.datasets)

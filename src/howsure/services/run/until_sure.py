@@ -1,6 +1,6 @@
-"""A run that stops when it is sure: its cases in a random order, a look after each, and the others not asked. The order
-follows from the pinned seed, and what was looked at from the stored results, so that a killed run goes on as if it had
-not been. Loads numpy: `execute.py` imports it for a run with `until_sure`."""
+"""A run that stops when it is sure: cases come in a random order, the gate is checked after each, and the rest is not
+asked. The order follows from the pinned seed and the looks from the stored results, so that a killed run continues as
+if nothing had happened. Loads numpy: `execute.py` imports it for a run with `until_sure`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from howsure.store.run_columns import SCENARIO
 from howsure.store.store import Store
 
 READ_AT_ONCE = 5_000
-"""Cases that are held in memory to be asked in another order than that of their files."""
+"""How many cases are held in memory to be asked in another order than that of their files."""
 SAVED_AT_ONCE = 500
 T = TypeVar("T")
 
 
 class SureRun:
-    """The looks at one run while it goes on. With `to_the_end` nothing is left out: it was sure before, and somebody
-    wants to know all."""
+    """The looks at one run while it goes on. With `to_the_end` all cases are asked: the run was sure before, and was
+    resumed."""
 
     def __init__(self, plan: Plan, order: CaseOrder, watch: PrefixWatch, *, to_the_end: bool) -> None:
         self.watch = watch
@@ -49,7 +49,7 @@ class SureRun:
         return self.watch.decided and not self._to_the_end
 
     def attempts(self, done: Collection[int]) -> Iterator[Attempt]:
-        """What is still to be asked, in the random order, until the run is sure."""
+        """The attempts that are left, in the random order, until the run is sure."""
         candidates = self._plan.candidates
         size = len(candidates)
         places = [place for unit in self._order.units for place in unit]
@@ -62,7 +62,7 @@ class SureRun:
                     yield Attempt(position, case, candidate)
 
     def unasked(self, done: Collection[int], now: datetime) -> Iterator[list[Result]]:
-        """The attempts that nobody needs any more, as results; nothing where the run is not sure."""
+        """The attempts that are no longer needed, as results; none if the run is not sure."""
         if not self.stops:
             return
         size = len(self._plan.candidates)
@@ -106,11 +106,11 @@ def read_in_order(read: Callable[[], Iterator[Case]], places: Sequence[int]) -> 
 
 
 async def open_sure_run(store: Store, run: Run, plan: Plan, again: Collection[int]) -> SureRun:
-    """Looks that begin with the results that the run has, but for those to make `again`."""
+    """The looks, beginning with the results that the run has, except those to make `again`."""
     gate = read_anytime_gate(plan.request.until_sure)
     seed = run.pins.order_seed
     if isinstance(gate.condition, NoRegression):
-        # Pairs come in the order in which the earlier run was looked at, or else its stop would choose among them.
+        # Pairs come in the order of the earlier run: otherwise the moment of its stop would select them.
         base = await store.earlier_run(gate.condition.versus, run)
         before = base.pins.order_seed
         if before is not None and before != seed and same_files(base, run) and not run.counts.completed:
@@ -140,7 +140,7 @@ async def _watch(
     evidence: Evidence | None = None
     complete = run.state is RunState.COMPLETED and not run.counts.pending and not run.pins.stopped_early
     if isinstance(gate.condition, PassRate) and (scope.part or (scope.grader and complete and plan is None)):
-        # A case is one bet, of the size of its share in the pooled rate: so the case with most checks must be known.
+        # A case is one bet, as large as its share in the pooled rate, so the largest number of checks must be known.
         if not complete:
             raise Conflict(f"run {run.name!r} is not complete: how many checks its cases have is not known yet")
         evidence = Evidence(await store.summary(run.id), await read_gate_columns(store, run, [gate.condition]))
@@ -161,7 +161,7 @@ async def _watch(
 
 
 def _checks(evidence: Evidence, observed: Observations, tries: int) -> dict[int, list[ValueRange]]:
-    """What each case says, by its place: a value for each check."""
+    """The values of each case's checks, by the place of the case."""
     places = {case: position // tries for position, case in evidence.case_of.items()}
     found: dict[int, list[ValueRange]] = {}
     for case, value in zip(observed.cases, observed.values, strict=True):
@@ -174,7 +174,7 @@ def _checks(evidence: Evidence, observed: Observations, tries: int) -> dict[int,
 async def _baseline(
     store: Store, run: Run, condition: NoRegression, candidate: str, plan: Plan | None
 ) -> Mapping[str, float]:
-    """The mean of each case in the earlier run; without those that ask something else now."""
+    """The mean of each case in the earlier run, without cases that have changed."""
     base = await store.earlier_run(condition.versus, run)
     before = Evidence(await store.summary(base.id), await read_gate_columns(store, base, [condition]))
     tries = observe_passes(replace(condition.scope, candidate=None), before, counterpart(before, candidate)).tries()
@@ -228,7 +228,7 @@ async def look_again(
 
 
 async def rule_at_every_look(store: Store, run: Run, gates: Sequence[Gate]) -> tuple[GateRuling, ...]:
-    """The rulings on a stored run as if somebody had looked after every case."""
+    """The rulings on a stored run with intervals that hold at a look after every case."""
     found: list[GateRuling] = []
     for gate in gates:
         watch, fair = await look_again(store, run, gate)

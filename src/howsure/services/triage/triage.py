@@ -80,8 +80,8 @@ async def triage_stored(store: Store, run: Run) -> Triage:
 
 
 def attribute(run: Run, result: Result) -> Finding | None:
-    """Who is answerable for a result that did not pass, as far as it says itself; None: it passed, or was skipped.
-    Triage looks at the whole run, and may find that a criterion nobody meets is too strict."""
+    """Who is answerable for a failed or errored result, judged by this result alone; None: it passed, or was skipped.
+    Triage of the whole run may find more, such as a criterion that is too strict."""
     if result.verdict not in LOOKED_AT:
         return None
     agent = run.pins.agent

@@ -17,7 +17,9 @@ from howsure.targets.adk.events import Event
 from howsure.targets.adk.target import AdkSettings, unknown_app_message
 from howsure.targets.settings import Headers, Secrets
 
-KEEP_ALIVE_SECONDS = 15.0
+KEEP_ALIVE_SECONDS = 2.0
+"""Shorter than the five seconds after which the server closes idle connections: a turn that is sent into one that is
+closing breaks, and cannot be sent again."""
 LARGEST = 256 * 1024 * 1024
 """The largest body that is read, in bytes: a trace holds every prompt."""
 QUOTED = 500

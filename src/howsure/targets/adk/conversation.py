@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from howsure.model.case import Case
 from howsure.model.flag import Flag
 from howsure.model.transcript import Span
-from howsure.targets.adk.events import Event, author_of, function_parts, read_artifacts, read_reply
+from howsure.targets.adk.events import Event, author_of, function_parts, read_artifacts, read_reply, written_state
 from howsure.targets.adk.spans import AdkTurn, join_spans, turn_beginnings
 from howsure.targets.base import Reply
 from howsure.traces.values import pick_value
@@ -60,12 +60,22 @@ class AdkDialogue:
         ]
         return replace(reply, flags=(*reply.flags, *waiting))
 
-    def spans(self, recorded: Sequence[Span] | None, stored: Iterable[Event] = ()) -> tuple[Span, ...] | None:
+    def spans(
+        self, recorded: Sequence[Span] | None, stored: Iterable[Event] = (), inner: Sequence[Event] = ()
+    ) -> tuple[Span, ...] | None:
         """The spans: `recorded` ones, completed; else those that the events show. `stored` are the events that the
-        server kept, which tell when each turn began."""
+        server kept, which tell when each turn began; `inner` those of agents behind a tool."""
         began = turn_beginnings(stored)
         turns = [replace(turn, began=began.get(_invocation(turn))) for turn in self._turns]
-        return join_spans(recorded, turns, self._session)
+        return join_spans(recorded, turns, self._session, inner)
+
+    def invocations(self) -> set[str]:
+        """The ids of the turns."""
+        return set(map(_invocation, self._turns))
+
+    def own_state(self, initial: Mapping[str, Any]) -> dict[str, Any]:
+        """What the case began with and what was written since."""
+        return {**initial, **written_state(event for turn in self._turns for event in turn.events)}
 
     def artifacts(self) -> dict[str, int]:
         """What tools saved: the last version of each file."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from howsure.errors import TargetFailed
 from howsure.model.flag import NO_ANSWER, Flag
-from howsure.model.transcript import Message, Role, ToolCall
+from howsure.model.transcript import CODE_EXECUTION, Message, Role, ToolCall
 from howsure.targets.base import Reply
 from howsure.targets.turns import TurnBuilder, tool_call
 from howsure.traces.names import LLM_RESPONSE
@@ -23,8 +23,6 @@ Event = Mapping[str, Any]
 USER = "user"
 PRIVATE = frozenset({"__llm_request_key__"})
 """Keys that ADK keeps in the state for itself."""
-CODE = "code_execution"
-"""The tool name for code that the model ran."""
 NO_ERRORS = frozenset({"", "STOP", "FINISH_REASON_UNSPECIFIED"})
 """Older versions report an empty answer with one of these as its error code."""
 
@@ -61,13 +59,15 @@ def read_reply(events: Sequence[Event]) -> Reply:
             continue
         if text:
             fragments.pop(author, None)
+        # Code that the provider ran for the model stands before the words, which are an answer with it or without.
+        turn.add_message("", author, _code_runs(event))
         turn.add_message(text, author, _calls(event))
         if is_silent(event):
             turn.add_handoff(author)
         for part in _parts(event):
             if outcome := _object(part, "code_execution_result", "codeExecutionResult"):
                 failed = outcome.get("outcome") not in (None, "OUTCOME_OK")
-                turn.add_result(outcome.get("id"), CODE, outcome.get("output"), failed)
+                turn.add_result(outcome.get("id"), CODE_EXECUTION, outcome.get("output"), failed)
         turn.add_usage(read_usage({LLM_RESPONSE: event}, "", TraceProblems()))
         agent = pick_value(event.get("actions"), "transfer_to_agent", "transferToAgent")
         if isinstance(agent, str) and not any(later.get("author") == agent for later in events[at + 1 :]):
@@ -147,17 +147,27 @@ def _object(part: Mapping[str, Any], *names: str) -> Mapping[str, Any] | None:
 
 
 def _text(event: Event) -> str:
-    """The text for the user, without the model's thoughts."""
-    return "".join(str(part["text"]) for part in _parts(event) if part.get("text") and not part.get("thought"))
+    """The text for the user, without the model's thoughts. Parts that no space parts are lines, as in ADK."""
+    text = ""
+    for part in _parts(event):
+        if part.get("text") and not part.get("thought"):
+            more = str(part["text"])
+            is_parted = not text or text[-1].isspace() or more[0].isspace() or event.get("partial")
+            text += more if is_parted else f"\n{more}"
+    return text
 
 
 def _calls(event: Event) -> Iterator[ToolCall]:
     for part in _parts(event):
         if call := _object(part, "function_call", "functionCall"):
             yield tool_call(str(call.get("name") or ""), call.get("args"), call.get("id"))
+
+
+def _code_runs(event: Event) -> Iterator[ToolCall]:
+    for part in _parts(event):
         if code := _object(part, "executable_code", "executableCode"):
             arguments = {name: code[name] for name in ("language", "code") if code.get(name) is not None}
-            yield tool_call(CODE, arguments, code.get("id"))
+            yield tool_call(CODE_EXECUTION, arguments, code.get("id"))
 
 
 def _check(events: Sequence[Event]) -> None:
@@ -186,6 +196,22 @@ def read_state(session: Any) -> dict[str, Any] | None:
     return {name: value for name, value in state.items() if name not in PRIVATE}
 
 
+def written_state(events: Iterable[Event]) -> dict[str, Any]:
+    """The last value of each variable that agents and tools wrote."""
+    written: dict[str, Any] = {}
+    for event in events:
+        delta = pick_value(event.get("actions"), "state_delta", "stateDelta")
+        written |= delta if isinstance(delta, Mapping) else {}
+    return written
+
+
+def without_others(state: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """A session's state with the `app:` variables of this conversation alone, as it left them: a server shares them
+    between all sessions."""
+    mine = {name: value for name, value in own.items() if name.startswith(SHARED) and value is not None}
+    return {name: value for name, value in state.items() if not name.startswith(SHARED)} | mine
+
+
 def read_artifacts(events: Iterable[Event]) -> dict[str, int]:
     """The files that were saved, with the number of the last version of each."""
     saved: dict[str, int] = {}
@@ -196,6 +222,7 @@ def read_artifacts(events: Iterable[Event]) -> dict[str, int]:
     return saved
 
 
+SHARED = "app:"
 TEMPORARY = "temp:"
 """The prefix of state that ADK keeps for one invocation: it goes along with each turn."""
 

@@ -14,10 +14,12 @@ from msgspec.structs import replace
 from howsure.model.transcript import Span
 from howsure.targets.adk.events import Event, author_of, function_parts, has_content
 from howsure.traces import names
-from howsure.traces.spans import SpanKind, kind_of
-from howsure.traces.values import pick_value, read_amount, read_count
+from howsure.traces.declared import DEFINITIONS, INSTRUCTIONS
+from howsure.traces.spans import SpanKind, kind_of, tool_name
+from howsure.traces.values import decode_value, pick_value, read_amount, read_count
 
 SECOND = 1_000_000_000
+FUNCTIONS = ("function_declarations", "functionDeclarations")
 SOURCE = "howsure.source"
 FROM_EVENTS = "events"
 """The mark of a built span. A call of a model begins with its event and ends with the next one, so it includes the
@@ -39,10 +41,13 @@ class AdkTurn(Struct, frozen=True):
     began: float | None = None
 
 
-def join_spans(recorded: Sequence[Span] | None, turns: Sequence[AdkTurn], session: str) -> tuple[Span, ...] | None:
-    """The spans of a conversation: the recorded ones completed by the events, or else built from the events."""
+def join_spans(
+    recorded: Sequence[Span] | None, turns: Sequence[AdkTurn], session: str, inner: Sequence[Event] = ()
+) -> tuple[Span, ...] | None:
+    """The spans of a conversation: the recorded ones completed by the events, with `inner` ones of agents behind a
+    tool, or else built from the events."""
     if recorded:
-        return tuple(_complete_spans(recorded, [event for turn in turns for event in turn.events]))
+        return tuple(_complete_spans(recorded, [*(event for turn in turns for event in turn.events), *inner]))
     return tuple(_SpanBuilder(turns, session).build()) or None
 
 
@@ -50,6 +55,8 @@ def _complete_spans(spans: Iterable[Span], events: Sequence[Event]) -> Iterator[
     by_id = {str(event["id"]): event for event in events if event.get("id") and not event.get("partial")}
     calls = {str(call["id"]): call for event in events for call in function_parts(event, "call") if call.get("id")}
     results = {str(one["id"]): one for event in events for one in function_parts(event, "response") if one.get("id")}
+    spans = list(spans)
+    prompted = _results_in_prompts(spans)
     for span in spans:
         added: dict[str, Any] = {}
         if kind_of(span) is SpanKind.LLM:
@@ -59,8 +66,36 @@ def _complete_spans(spans: Iterable[Span], events: Sequence[Event]) -> Iterator[
             added = {"gen_ai.tool.call.arguments": calls[id].get("args") or {}} if id in calls else {}
             if id in results:
                 added["gen_ai.tool.call.result"] = results[id].get("response")
+            elif id not in calls and span.span_id in prompted:
+                added["gen_ai.tool.call.result"] = prompted[span.span_id]
         own = {key: value for key, value in span.attributes.items() if value not in (None, "", "{}", {})}
         yield replace(span, attributes={**span.attributes, **added, **own}) if added else span
+
+
+def _results_in_prompts(spans: Sequence[Span]) -> dict[str, Any]:
+    """By the id of a span, what a tool gave to an agent behind an AgentTool: of a server, only that agent's next prompt
+    tells. The ids in there are ADK's own: the first call of a tool is its first span."""
+    results: dict[str, Any] = {}
+    for agent in {span.parent_id for span in spans}:
+        own = sorted((span for span in spans if span.parent_id == agent), key=lambda span: span.start_ns or 0)
+        prompts = [list(_prompt_parts(span)) for span in own]
+        last = max(prompts, key=len)
+        given = {part.get("id"): part.get("response") for part in last if part.get("type") == "tool_call_response"}
+        tools = [span for span in own if kind_of(span) is SpanKind.TOOL]
+        for part in last:
+            if part.get("type") == "tool_call" and part.get("id") in given:
+                span = next((span for span in tools if tool_name(span) == part.get("name")), None)
+                if span is not None:
+                    tools.remove(span)
+                    results[span.span_id] = given[part.get("id")]
+    return results
+
+
+def _prompt_parts(span: Span) -> Iterator[Mapping[str, Any]]:
+    messages = span.attributes.get("gen_ai.input.messages")
+    for message in messages if isinstance(messages, list | tuple) else ():
+        parts = pick_value(decode_value(message), "parts")
+        yield from (part for part in parts if isinstance(part, Mapping)) if isinstance(parts, list) else ()
 
 
 def _model_attributes(event: Event) -> dict[str, Any]:
@@ -214,6 +249,39 @@ def _span(span: Mapping[str, Any]) -> Span:
         end_ns=read_count(pick_value(span, "end_time", "endTime")),
         attributes=attributes,
     )
+
+
+def tool_definitions(tool: Any) -> list[dict[str, Any]]:
+    """The functions in one entry of a request's tools, and those of the provider, such as a search."""
+    if not isinstance(tool, Mapping):
+        return []
+    functions = [
+        {
+            "name": each.get("name"),
+            "description": each.get("description"),
+            "parameters": each.get("parameters")
+            or pick_value(each, "parameters_json_schema", "parametersJsonSchema")
+            or {},
+        }
+        for each in pick_value(tool, *FUNCTIONS) or ()
+    ]
+    return functions + [{"name": name, "type": name} for name in tool if name not in FUNCTIONS]
+
+
+def with_declared(spans: tuple[Span, ...] | None, info: Any) -> tuple[Span, ...] | None:
+    """The spans, told of the tools that a server says its agents have; and of their instructions, where no span tells
+    what a model was really told."""
+    agents = pick_value(info, "agents")
+    listed = [agent for agent in agents.values() if isinstance(agent, Mapping)] if isinstance(agents, Mapping) else []
+    if not spans or not listed:
+        return spans
+    first, *rest = spans
+    tools = [one for agent in listed for tool in agent.get("tools") or () for one in tool_definitions(tool)]
+    declared: dict[str, Any] = {DEFINITIONS: tools} if tools else {}
+    if not any(INSTRUCTIONS in span.attributes for span in spans):
+        texts = [str(agent["instruction"]) for agent in listed if agent.get("instruction")]
+        declared[INSTRUCTIONS] = [{"content": text} for text in texts]
+    return (replace(first, attributes={**first.attributes, **declared}), *rest)
 
 
 def _hex(number: Any, digits: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
@@ -17,8 +17,15 @@ from msgspec.structs import replace
 from howsure.errors import ConfigInvalid, TargetFailed
 from howsure.model.case import Case
 from howsure.targets.adk.conversation import AdkDialogue, Parts
-from howsure.targets.adk.events import Event, earlier_events, lasting_state, read_state, temporary_state
-from howsure.targets.adk.spans import read_spans
+from howsure.targets.adk.events import (
+    Event,
+    earlier_events,
+    lasting_state,
+    read_state,
+    temporary_state,
+    without_others,
+)
+from howsure.targets.adk.spans import read_spans, with_declared
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.conversations import PromptedSession, text_prompt
 from howsure.targets.settings import Headers, SettingProblems, check_seconds, filled_headers, read_block
@@ -102,7 +109,7 @@ class AdkTarget:
         self._headers = headers
         self._new_id = new_id
         self._client: AdkClient | None = None
-        self._agent = ""
+        self._info: Any = None
 
     async def start(self) -> None:
         self._open_client()
@@ -130,20 +137,20 @@ class AdkTarget:
         client = self._open_client()
         new_id = self._new_id()
         user = self._settings.user_id or new_id
-        prompt = text_prompt(case, self._request)
-        events = earlier_events(prompt.earlier, await self._first_agent(client)) if prompt.earlier else []
+        prompt, info = text_prompt(case, self._request), await self._app_info(client)
+        agent = str(pick_value(info, "root_agent_name", "rootAgentName") or self._settings.app_name)
+        events = earlier_events(prompt.earlier, agent) if prompt.earlier else []
         started = replace(case, state=self._request.initial_state(case))
         session = await client.create_session(user, new_id, lasting_state(started.state), events)
-        return PromptedSession(AdkServerSession(client, self._settings, (user, session), started), prompt)
+        return PromptedSession(AdkServerSession(client, self._settings, (user, session), started, info), prompt)
 
-    async def _first_agent(self, client: AdkClient) -> str:
-        """Who said what was said earlier: the app's first agent, where the server tells its name."""
-        if not self._agent:
-            info = None
+    async def _app_info(self, client: AdkClient) -> Any:
+        """The app's agents with their instructions and tools, asked for once; {}: the server does not tell."""
+        if self._info is None:
+            self._info = {}
             with suppress(TargetFailed):
-                info = await client.get(f"/apps/{quote(self._settings.app_name, safe='')}/app-info")
-            self._agent = str(pick_value(info, "root_agent_name", "rootAgentName") or self._settings.app_name)
-        return self._agent
+                self._info = await client.get(f"/apps/{quote(self._settings.app_name, safe='')}/app-info") or {}
+        return self._info
 
     def _open_client(self) -> AdkClient:
         if self._client is None:
@@ -166,15 +173,16 @@ def unknown_app_message(settings: AdkSettings, apps: list[str]) -> str:
 class AdkServerSession:
     """One conversation: a session on the server."""
 
-    def __init__(self, client: AdkClient, settings: AdkSettings, place: tuple[str, str], case: Case) -> None:
+    def __init__(self, client: AdkClient, settings: AdkSettings, place: tuple[str, str], case: Case, info: Any) -> None:
         self._client = client
         self._settings = settings
         self._user, self._session = place
-        self._temporary = temporary_state(case.state)
+        self._info = info
+        self._state = case.state
         self._conversation = AdkDialogue(case, self._run, self._session)
 
     async def _run(self, parts: Parts) -> list[Event]:
-        return await self._client.run_turn(self._user, self._session, parts, self._temporary)
+        return await self._client.run_turn(self._user, self._session, parts, temporary_state(self._state))
 
     async def send(self, text: str) -> Reply:
         return await self._conversation.send(text)
@@ -192,5 +200,8 @@ class AdkServerSession:
                 recorded = recorded or await self._client.get(path.format(app=app, session=session))
         events = pick_value(stored, "events")
         kept = [event for event in events if isinstance(event, dict)] if isinstance(events, list) else []
-        spans = self._conversation.spans(read_spans(recorded), kept)
-        return Closing(state=read_state(stored), spans=spans, artifacts=self._conversation.artifacts())
+        spans = with_declared(self._conversation.spans(read_spans(recorded), kept), self._info)
+        state = read_state(stored)
+        if state is not None:
+            state = without_others(state, self._conversation.own_state(self._state))
+        return Closing(state=state, spans=spans, artifacts=self._conversation.artifacts())

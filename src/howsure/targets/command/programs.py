@@ -244,7 +244,7 @@ class ProgramServer:
             seconds = time.monotonic() - begun
             if self._answers == before and seconds >= STALLED_SECONDS:
                 # It would keep all later conversations waiting.
-                self._fail(TargetFailed(f"the program answered nobody for {seconds:.1f} s, and was ended"))
+                self._fail(TargetFailed(f"the program gave no answer for {seconds:.1f} s, and was ended"))
                 self.program.kill()
             raise
         finally:

@@ -220,7 +220,7 @@ class CommandSession:
     async def _ask_program(self, payload: dict[str, Any]) -> bytes:
         if (line := self._program.unread) is not None:
             raise TargetFailed(
-                f"{self._plan.start.shown} wrote a line that nobody asked for: {quoted(line)};"
+                f"{self._plan.start.shown} wrote a line that was not asked for: {quoted(line)};"
                 " expected one line for each message, and notes on stderr"
             )
         self._program.write(msgspec.json.encode(payload))

@@ -21,6 +21,7 @@ from howsure.model.case import Case
 from howsure.model.transcript import Message, Span
 from howsure.targets.adk.conversation import AdkDialogue, Parts
 from howsure.targets.adk.events import Event, earlier_events, lasting_state, read_state, temporary_state
+from howsure.targets.adk.spans import tool_definitions
 from howsure.targets.base import Closing, Reply, TargetRequest
 from howsure.targets.frameworks.in_process import Framework, InProcessSettings, InProcessTarget
 from howsure.targets.turns import plain_value, run_limited
@@ -34,7 +35,7 @@ LOGGER = logging.getLogger("google_adk")
 TOOL_THREADS = 256
 """The most tools that may run at once, each in a thread of its own: one that blocks holds up its own case alone."""
 SERVICES = ("session_service", "artifact_service", "memory_service")
-"""What a runner remembers: state of the app, of users and sessions, files, and memories."""
+"""The services of a runner: sessions with their state, files, and memory."""
 
 
 class AdkAgentSettings(InProcessSettings, frozen=True, kw_only=True):
@@ -72,6 +73,7 @@ def adk_target(request: TargetRequest, settings: AdkAgentSettings, agent: Any) -
     # A plugin sees the requests of every agent, of those behind an AgentTool too; the last one sees what others change.
     plugin = ADK.load("google.adk.plugins.base_plugin").BasePlugin(name=APP)
     plugin.before_model_callback = note_declarations
+    plugin.on_event_callback = note_event
     runner.plugin_manager.register_plugin(plugin)
     return AdkAgentTarget(request, settings, runner, ADK.load("google.adk.events").Event)
 
@@ -154,8 +156,14 @@ class AdkAgentSession:
         )
         declared = declared_attributes(self._collected.configs)
         recorded = [span for each in self._collected.spans if (span := _plain_span(each, declared))]
-        spans = self._conversation.spans(recorded, stored)
+        spans = self._conversation.spans(recorded, stored, self._inner_events())
         return Closing(state=state, spans=spans, artifacts=self._conversation.artifacts())
+
+    def _inner_events(self) -> list[Event]:
+        """The events of agents behind an AgentTool, whose sessions are their own."""
+        told = self._conversation.invocations()
+        inner = [event for event in self._collected.events if event.invocation_id not in told]
+        return [event.model_dump(mode="json", exclude_none=True) for event in inner]
 
 
 def contained_task(loop: asyncio.AbstractEventLoop, work: Any, **options: Any) -> Any:
@@ -167,7 +175,7 @@ async def _contain(work: Coroutine[Any, Any, Any]) -> Any:
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as error:
-        raise TargetFailed(f"the agent wanted to end the program ({type(error).__name__} {error})") from error
+        raise TargetFailed(f"the agent tried to end the program ({type(error).__name__} {error})") from error
 
 
 def threaded() -> Any:
@@ -181,10 +189,12 @@ def threaded() -> Any:
 
 
 class CollectedTrace(Struct, frozen=True):
-    """What a conversation leaves: spans, and the settings of every call of a model, with the id of the span around."""
+    """What a conversation leaves: spans, the settings of every call of a model, with the id of the span around, and the
+    events of every agent."""
 
     spans: list[Any] = []
     configs: list[tuple[int, Any]] = []
+    events: list[Any] = []
 
 
 COLLECTED: ContextVar[CollectedTrace | None] = ContextVar("howsure_spans", default=None)
@@ -213,7 +223,7 @@ class SpanCollector:
 
 
 def collect_spans() -> None:
-    """Be told of every span: of the provider that the program has set up, or else of one of our own."""
+    """Subscribe to all spans: of the tracer provider that the program has set up, else of one of ours."""
     trace = ADK.load("opentelemetry.trace")
     provider = trace.get_tracer_provider()
     if not hasattr(provider, "add_span_processor"):
@@ -232,6 +242,12 @@ async def note_declarations(*, callback_context: Any, llm_request: Any) -> None:
         collected.configs.append((around, llm_request.config))
 
 
+async def note_event(*, invocation_context: Any, event: Any) -> None:
+    """ADK calls it for every event, of agents behind an AgentTool too: their events are in no answer of the runner."""
+    if (collected := COLLECTED.get()) is not None:
+        collected.events.append(event)
+
+
 def declared_attributes(configs: Sequence[tuple[int, Any]]) -> dict[int, dict[str, Any]]:
     """The tools and the instructions that models were told of, each where it was told first, as attributes by the id of
     the span. ADK's own spans leave out instructions and the parameters of tools."""
@@ -240,28 +256,13 @@ def declared_attributes(configs: Sequence[tuple[int, Any]]) -> dict[int, dict[st
     for span_id, config in configs:
         settings = plain_value(config.model_dump(exclude_none=True, include={"tools", "system_instruction"}))
         attributes = told.setdefault(span_id, {DEFINITIONS: [], INSTRUCTIONS: []})
-        found = [(DEFINITIONS, one) for tool in settings.get("tools") or () for one in _definitions(tool)]
+        found = [(DEFINITIONS, one) for tool in settings.get("tools") or () for one in tool_definitions(tool)]
         found += [(INSTRUCTIONS, {"content": text}) for text in _texts(settings.get("system_instruction"))]
         for key, one in found:
             if one not in seen:
                 seen.append(one)
                 attributes[key].append(one)
     return {id: {key: found for key, found in each.items() if found} for id, each in told.items()}
-
-
-def _definitions(tool: Any) -> list[dict[str, Any]]:
-    """The functions in one entry of a request's tools, and those of the provider, such as a search."""
-    if not isinstance(tool, Mapping):
-        return []
-    functions = [
-        {
-            "name": each.get("name"),
-            "description": each.get("description"),
-            "parameters": each.get("parameters") or each.get("parameters_json_schema") or {},
-        }
-        for each in tool.get("function_declarations") or ()
-    ]
-    return functions + [{"name": name, "type": name} for name in tool if name != "function_declarations"]
 
 
 def _texts(content: Any) -> list[str]:

@@ -1,6 +1,5 @@
-"""Specifics that a turn states and nobody gave the user: e-mail addresses, links, dates, codes, numbers, names,
-relatives, professions. Numbers, codes and dates are known, restated in another form or derived from known ones, or
-not."""
+"""Specifics in a turn that the user was never given: e-mail addresses, links, dates, codes, numbers, names, relatives,
+professions. Numbers, codes and dates are known, restated in another form or derived from known ones, or not."""
 
 from __future__ import annotations
 

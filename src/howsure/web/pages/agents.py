@@ -99,6 +99,7 @@ class TrendPoint(Struct, frozen=True, kw_only=True):
     top: float
     height: float
     said: str
+    day: str
     address: str
 
 
@@ -147,6 +148,7 @@ def rate_trend(history: History, curve: HistoryLine) -> RateTrend:
                 top=round(100 - 100 * high, 2),
                 height=round(100 * (high - low), 2),
                 said=make_inert(text),
+                day=f"{run.at:%Y-%m-%d}",
                 address=f"/runs/{run.run_id}",
             )
         )

@@ -10,19 +10,14 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from howsure.model.calibration import VerdictFigures
 from howsure.model.label import HumanLabel, Opinion
 from howsure.model.run import Run
-from howsure.reports.figures import NOTHING, Rate, pluralize
+from howsure.reports.figures import NOTHING, Rate, format_percent, pluralize
 from howsure.reports.headlines import grader_name
 from howsure.reports.run_facts import without_folders
 from howsure.reports.safe_text import make_inert, one_line
-from howsure.services.host.agreement import (
-    Agreement,
-    ConfusionCell,
-    agreement_from_cells,
-    annotator_agreement,
-    confusion_cells,
-)
+from howsure.services.host.agreement import annotator_agreement, compare_verdicts
 from howsure.services.host.labels import (
     GradeKey,
     LabelledGrade,
@@ -33,6 +28,7 @@ from howsure.services.host.labels import (
     write_label_lines,
 )
 from howsure.services.host.roles import Permission
+from howsure.services.judge.agreement import FAIL, PASS, SILENT
 from howsure.services.judge.labels import GradeWithLabels
 from howsure.web.pages.label import MIN_ANSWERS, WORDS, grade_title
 from howsure.web.responses import respond
@@ -127,11 +123,8 @@ def _disagreement(run: Run, labels: Sequence[HumanLabel], labelled: LabelledGrad
 
 def agreement_figures(grades: Sequence[GradeWithLabels]) -> tuple[tuple[GraderAgreement, ...], str]:
     """The agreement of people and judge on each grader, and that of people with each other in words."""
-    graders: dict[str, list[ConfusionCell]] = {}
-    cells = confusion_cells(grades)
-    for cell in cells:
-        graders.setdefault(cell.grader, []).append(cell)
-    groups = [("all together", cells)] if len(graders) != 1 else []
+    overall, graders = compare_verdicts(grades)
+    groups = [("all together", overall)] if len(graders) > 1 else []
     groups += [(make_inert(grader_name(name)), own) for name, own in graders.items()]
     people = annotator_agreement(grades)
     among = ""
@@ -142,27 +135,21 @@ def agreement_figures(grades: Sequence[GradeWithLabels]) -> tuple[tuple[GraderAg
             f"{names} labelled {pluralize(people.grades, 'grade')} together and agree on {share.percent} "
             f"[{share.bounds}]{': too few to say more.' if people.grades < MIN_ANSWERS else alpha}"
         )
-    return tuple(_grader_agreement(name, agreement_from_cells(own)) for name, own in groups if own), among
+    return tuple(_grader_agreement(name, own) for name, own in groups), among
 
 
-def _grader_agreement(name: str, measured: Agreement) -> GraderAgreement:
-    both, only_people, only_judge, neither = measured.table
-    rate, kappa = Rate(measured.agreed, measured.n), NOTHING
-    if measured.kappa is not None and measured.n < MIN_ANSWERS:
-        kappa = f"too few to say (n {measured.n})"
-    elif measured.kappa is not None:
-        low, high = measured.interval or (0.0, 0.0)
-        kappa = f"{measured.kappa:.2f}{f' [{low:.2f} to {high:.2f}]' if measured.interval else ''}"
-    return GraderAgreement(
-        name=name,
-        n=measured.n,
-        agreement=f"{rate.percent} [{rate.bounds}] of {pluralize(rate.judged, 'verdict')}" if rate.judged else NOTHING,
-        kappa=kappa,
-        confusion=(
-            ("pass", (both, only_people, measured.silent[0])),
-            ("fail", (only_judge, neither, measured.silent[1])),
-        ),
-    )
+def _grader_agreement(name: str, figures: VerdictFigures) -> GraderAgreement:
+    share, n, agreement, kappa = figures.agreement, figures.agreement.n, NOTHING, NOTHING
+    if share.value is not None:
+        low, high = share.interval or (0.0, 1.0)
+        agreement = f"{format_percent(share.value)} [{100 * low:.0f}–{100 * high:.0f}] of {pluralize(n, 'verdict')}"
+    if figures.kappa.value is not None and n < MIN_ANSWERS:
+        kappa = f"too few to say (n {n})"
+    elif figures.kappa.value is not None:
+        bounds = " [{:.2f} to {:.2f}]".format(*figures.kappa.interval) if figures.kappa.interval else ""
+        kappa = f"{figures.kappa.value:.2f}{bounds}"
+    counts = [(word, tuple(figures.confusion[word][said] for said in (PASS, FAIL, SILENT))) for word in (PASS, FAIL)]
+    return GraderAgreement(name=name, n=n, agreement=agreement, kappa=kappa, confusion=tuple(counts))
 
 
 async def _run_and_labels(request: Request) -> tuple[Run, list[HumanLabel]]:
@@ -177,7 +164,7 @@ async def show(request: Request) -> Response:
     grades = await grades_for_labels(store, run, labels)
     people = await store.labels.counts([run.id], caller.within)
     # The bootstrap takes some tens of milliseconds: in a thread.
-    measures, among = await asyncio.to_thread(agreement_figures, label_comparisons(labels, grades))
+    measures, among = await asyncio.to_thread(agreement_figures, label_comparisons(labels, grades, run.counts))
     disagreements = find_disagreements(labels, grades)
     shown = disagreements[start : start + PAGE_SIZE]
     page = AgreementPage(

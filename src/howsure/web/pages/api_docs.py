@@ -13,7 +13,7 @@ from howsure.web.routes import PageRoute
 
 
 class ApiDocsPage(Struct, frozen=True):
-    """What does not come from the description: whether requests need a key."""
+    """The part that does not come from the description: whether requests need a key."""
 
     keys_needed: bool
     answer: str = "The API"

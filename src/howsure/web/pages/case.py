@@ -143,6 +143,7 @@ class CasePage(Struct, frozen=True, kw_only=True):
     given: tuple[tuple[str, str], ...]
     attachments: tuple[tuple[str, str, str], ...]
     has_rubric: bool
+    is_imported: bool
     state: str
     failures: tuple[tuple[str, str], ...]
     tags: tuple[str, ...]
@@ -197,6 +198,7 @@ async def case_page(store: Store, run: Run, result: Result, chosen: CaseFilter, 
             for file in attachments_of(result)
         ),
         has_rubric=run.pins.rubric is not None,
+        is_imported=run.pins.imported is not None,
         state=shown["state"],
         failures=tuple((each["kind"], each["message"]) for each in shown["failures"]),
         tags=tuple(shown["tags"]),

@@ -42,7 +42,7 @@ MAX_TURNS = 400
 MAX_FLIPS = 80
 """Changed cases that are listed of each kind, over all pairs: a page stays under 300 KB."""
 MAX_SIDE = 30_000
-"""Bytes of each side: what fits twice on a page."""
+"""Bytes of each side: two of them fit on a page."""
 
 
 class ComparedRun(Struct, frozen=True):

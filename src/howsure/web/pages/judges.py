@@ -33,7 +33,7 @@ from howsure.services.judge.judge_records import (
 )
 from howsure.store.store import Store
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, caller_of, host_of, number_in_query
+from howsure.web.routes import PageRoute, caller_of, host_of, number_in_query, run_views_of
 
 JudgeKey = tuple[str, str]
 RECENT_RUNS = 20
@@ -141,7 +141,7 @@ def judges_page(records: JudgeRecords, runs: Sequence[Run], start: int = 0) -> J
     number, judges = sum(key in records.measured for key in every), pluralize(len(every), "judge")
     answer = f"{number} of {judges} measured against people."
     if not number:
-        answer = f"{judges}, and nobody has measured whether to believe them."
+        answer = f"{judges}: how far to trust {'it' if len(every) == 1 else 'them'} has not been measured."
     return JudgesPage(
         answer=answer if every else "No judge has judged anything yet.",
         judges=tuple(_judge_line(pin, records, used) for pin in shown),
@@ -187,7 +187,9 @@ def _judge_line(pin: JudgePin, records: JudgeRecords, used: Mapping[JudgeKey, Se
 def _sentence(groups: Sequence[AgreementGroup], newest: Calibration | None) -> str:
     """The grader with the least agreement decides: a judge is as good as its worst grader."""
     if newest is None:
-        return "Not calibrated: nobody has compared it with people, so its scores are its word alone."
+        return (
+            "Not calibrated: it has not been compared with people, so nothing shows how far its scores can be trusted."
+        )
     shares = [(each, each.verdicts.agreement) for each in groups if each.verdicts and not each.criterion]
     known = [(each, figure) for each, figure in shares if figure.value is not None]
     if not known:
@@ -238,7 +240,7 @@ async def show(request: Request) -> Response:
     caller, host, start = caller_of(request), host_of(request), number_in_query(request, "start")
     heads = (await asyncio.to_thread(read_heads, host.work))[-CALIBRATIONS_READ:]
     visible = await visible_heads(host.store, heads, caller.within)
-    runs = await host.store.runs(limit=RECENT_RUNS, within=caller.within)
+    runs = await run_views_of(request).judged_runs(await host.store.runs(limit=RECENT_RUNS, within=caller.within))
     # Saved tests name cases and no run, so only callers who may see everything get them.
     tests = await asyncio.to_thread(JUDGE_TESTS.read_all, host.work) if caller.within == EVERYWHERE else []
     records = JudgeRecords(measured=count_calibrations(head.judge for head in visible), tests=tests)

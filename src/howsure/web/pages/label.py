@@ -4,7 +4,7 @@ agreement."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,7 +36,7 @@ from howsure.store.pages import is_number
 from howsure.web.conversations import fit_case_block
 from howsure.web.pages.run_cases import case_name
 from howsure.web.responses import respond
-from howsure.web.routes import PageRoute, caller_of, host_of, read_form, requested_run
+from howsure.web.routes import PageRoute, caller_of, host_of, read_form, requested_run, run_views_of
 
 WORDS = {opinion: opinion.value.replace("_", " ") for opinion in Opinion}
 MARKS = {
@@ -330,16 +330,21 @@ class LabelRunLine(Struct, frozen=True, kw_only=True):
     failed: int
     passed: int
     done: tuple[tuple[str, int], ...]
+    was_judged: bool
 
 
 class LabelHome(Struct, frozen=True, kw_only=True):
     answer: str
     lines: tuple[LabelRunLine, ...]
     offer: str
+    offered: str
     may_label: bool
 
 
-def label_home(runs: Sequence[Run], labelled: Sequence[LabelCount], *, may_label: bool = True) -> LabelHome:
+def label_home(
+    runs: Sequence[Run], labelled: Sequence[LabelCount], judged: Container[str], *, may_label: bool = True
+) -> LabelHome:
+    """`judged`: the ids of the runs in which a judge was asked. Only of these is there anything to label."""
     done: dict[str, list[tuple[str, int]]] = {}
     for each in labelled:
         done.setdefault(each.run_id, []).append((each.labeler, each.number))
@@ -348,21 +353,23 @@ def label_home(runs: Sequence[Run], labelled: Sequence[LabelCount], *, may_label
             id=run.id,
             name=run.name or run.id[:8],
             agent=run.pins.agent_name,
-            judge=judge_name(run.pins),
+            judge=run.pins.imported.tool if run.pins.imported else judge_name(run.pins),
             created=short_time(run.created_at),
             failed=run.counts.failed,
             passed=run.counts.passed,
             done=tuple(done.get(run.id, ())),
+            was_judged=run.id in judged,
         )
         for run in runs
         if run.counts.completed
     )
-    offer = ""
-    if lines:
+    offer, newest = "", next((line for line in lines if line.was_judged and line.failed + line.passed), None)
+    if newest:
         # The queue of the newest run, in words.
-        number = min(QUEUE_LENGTH, lines[0].failed + lines[0].passed)
-        offer = f"{number} results of {lines[0].name}, drawn at random"
-    return LabelHome(answer=_home_answer(lines), lines=lines, offer=offer, may_label=may_label)
+        number = min(QUEUE_LENGTH, newest.failed + newest.passed)
+        offer = f"{pluralize(number, 'result')} of {newest.name}, drawn at random"
+    offered = newest.id if newest else ""
+    return LabelHome(answer=_home_answer(lines), lines=lines, offer=offer, offered=offered, may_label=may_label)
 
 
 def _home_answer(lines: Sequence[LabelRunLine]) -> str:
@@ -380,7 +387,9 @@ async def show_home(request: Request) -> Response:
     caller, store = caller_of(request), host_of(request).store
     runs = await store.runs(limit=RUNS_LISTED, within=caller.within)
     labelled = await store.labels.counts([run.id for run in runs], caller.within)
-    return respond(request, "label-home.html", label_home(runs, labelled, may_label=caller.may(Permission.LABEL)))
+    judged = {run.id for run in await run_views_of(request).judged_runs(runs)}
+    page = label_home(runs, labelled, judged, may_label=caller.may(Permission.LABEL))
+    return respond(request, "label-home.html", page)
 
 
 ROUTES = [

@@ -49,7 +49,6 @@ class RunPage(RunHead, frozen=True, kw_only=True):
     name: str
     state: str
     offline: str
-    was_judged: bool
     verdicts: Rate
     pins: tuple[tuple[str, str], ...]
     common: tuple[CommonFailure, ...]
@@ -65,6 +64,7 @@ class RunPage(RunHead, frozen=True, kw_only=True):
     cleared: tuple[tuple[str, str, str], ...]
     deeds: tuple[str, ...]
     judge: str
+    judged: str
     agent_id: str
     has_rubric: bool
     earlier: str
@@ -78,13 +78,13 @@ def run_page(
 ) -> RunPage:
     """`actions`: what the caller may do with the run."""
     run, listed, common = summary.run, content.listed, common_failures(content)
+    judge, judged = who_judged(summary)
     return RunPage(
         **head_fields(summary),
         id=run.id,
         name=run.name or run.id[:8],
         state=run.state.value.replace("_", " "),
         offline=WHAT_OFFLINE_MEANS if run.pins.request.judge == OFFLINE and asked_judge(summary) else "",
-        was_judged=asked_judge(summary),
         verdicts=pass_rate_of(run.counts),
         pins=tuple(_pins(summary)),
         common=common,
@@ -102,7 +102,8 @@ def run_page(
             for name, words in _in_words(chosen, common)
         ),
         deeds=tuple(actions),
-        judge=judge_name(run.pins),
+        judge=judge,
+        judged=judged,
         agent_id=run.pins.agent_key,
         has_rubric=run.pins.rubric is not None,
         earlier=regraded_run_id(run),
@@ -110,6 +111,19 @@ def run_page(
         address=run_cases.page_address(run.id, chosen, after),
         error=run.error,
     )
+
+
+def who_judged(summary: Summary) -> tuple[str, str]:
+    """In a word, and in a sentence."""
+    pins = summary.run.pins
+    if pins.imported:
+        return pins.imported.tool, f"Grades are those that {pins.imported.tool} gave. Nobody judged anything here."
+    if not pins.request.judge or not asked_judge(summary):
+        return "nobody", "Nobody: every grade was computed by program."
+    if pins.request.judge == OFFLINE:
+        return OFFLINE, WHAT_OFFLINE_MEANS
+    name = judge_name(pins)
+    return name, f"Grades that need a judge were given by `{name}`; all others by program."
 
 
 def _in_words(chosen: CaseFilter, common: Sequence[CommonFailure]) -> list[tuple[str, str]]:
@@ -250,7 +264,7 @@ async def show(request: Request) -> Response:
     summary, content = await run_views.page_content(
         request.path_params["run_id"], query, caller.within, (chosen, query.after)
     )
-    # What is ruled on before the end would be read at another moment, and may be ruled otherwise then.
+    # Gates are not decided before the end: they would be read at another moment than the counts.
     ruled = summary if summary.run.state in LIVE else await rule_on_gates(store, summary)
     actions = await allowed_actions(store, summary.run, caller)
     return respond(request, "run.html", run_page(ruled, content, chosen, query.after, actions))

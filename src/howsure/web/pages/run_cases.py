@@ -256,7 +256,10 @@ def chips(run: Run, chosen: CaseFilter, flaky: int) -> tuple[Facet, ...]:
         return Facet(word, word, number, is_chosen, f"/runs/{run.id}?{chosen.query(**changes)}#cases")
 
     counts = run.counts
-    verdicts = [chip(each.value, getattr(counts, each.value), verdict=each.value, flaky="") for each in WORST_FIRST]
+    numbers = {each.value: getattr(counts, each.value) for each in WORST_FIRST}
+    # Few stores have damaged results.
+    listed = [word for word in numbers if word != Verdict.DAMAGED.value or numbers[word] or word == shown]
+    verdicts = [chip(word, numbers[word], verdict=word, flaky="") for word in listed]
     repeats = [chip("flaky", flaky, verdict=ALL, flaky="yes")] if run.pins.request.repeat > 1 else []
     return (*verdicts, *repeats, chip(ALL, counts.completed, verdict=ALL, flaky=""))
 
@@ -316,7 +319,7 @@ def describe_page(listed: ResultPage, completed: int) -> str:
         rest = " (the rest was not looked through yet)" if part.last < part.of else ""
         return f"{number:,} found in results {part.first:,}–{part.last:,} of {part.of:,}{rest}"
     if not number:
-        return f"none of {pluralize(completed, 'result')} is like that"
+        return f"none of {pluralize(completed, 'result')} matches"
     first, matching = listed.first or 0, listed.matching or 0
     every = "" if matching == completed else f" that match, of {pluralize(completed, 'result')}"
     return f"{first + 1:,}–{first + number:,} of {matching:,}{every}"

@@ -252,9 +252,7 @@ def answer(
     if not previews:
         return "No runs yet."
     if not matching:
-        return (
-            f"No run is like that: {', '.join(f'{word} {words.get(value) or value}' for word, value in chosen.active)}."
-        )
+        return f"No run matches: {', '.join(f'{word} {words.get(value) or value}' for word, value in chosen.active)}."
     states = [preview.state for preview in matching]
     live, broken = (sum(map(states.count, kind)) for kind in (LIVE, BROKEN))
     count = (
@@ -274,7 +272,7 @@ async def filter_words(store: Store, previews: Sequence[RunPreview], within: Acc
         ids.setdefault(reference.kind, set()).add(reference.id)
     for kind, keys in ids.items():
         words |= {key: name for key, name in (await store.documents.labels(kind, keys, within)).items() if name}
-    # Who shares a name is told apart by the id.
+    # Equal names are told apart by their ids.
     shared = {name for name, number in Counter(words.values()).items() if number > 1}
     return {key: f"{name} ({short_case_id(key)})" if name in shared else name for key, name in words.items()}
 

@@ -1,6 +1,6 @@
-"""Settings, for administrators: API keys and passwords, the audit log, and what the service may call. A caller who is
-limited to some agents sees neither keys nor log, as in the API. And the sessions: everybody sees and ends their own,
-administrators those of their organisation."""
+"""Settings, for administrators: API keys and passwords, the audit log, and the addresses that the service may call. A
+caller who is limited to some agents sees neither keys nor log, as in the API. Sessions: every user sees and ends their
+own, administrators those of their organisation."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from howsure.config import ServiceSettings
 from howsure.errors import InputError, NotFound, PlanRefused
 from howsure.model.access_scope import EVERYWHERE, AccessRole, AccessScope
 from howsure.reports.figures import pluralize, short_time
+from howsure.reports.safe_text import short_ids
 from howsure.services.host.audit import with_key_names
 from howsure.services.host.keys import Caller, KeyRequest, key_limits_problem, make_key, set_password
 from howsure.services.host.roles import SCOPES_OF, Permission, role_of
@@ -45,7 +46,7 @@ def read_key_form(form: Mapping[str, Sequence[str]], caller: Caller) -> KeyReque
     """The key that a form describes, in the caller's own organisation unless they may see all of them."""
     name = "".join(form.get("name", ()))
     if not name:
-        raise PlanRefused("a key needs a name, so that whoever reads the log knows whose it is")
+        raise PlanRefused("a key needs a name, which the log shows")
     known = {scope.value: scope for scope in KeyScope}
     roles = {role.value: role for role in AccessRole}
     scopes = [known[word] for word in form.get("scope", ()) if word in known]
@@ -84,12 +85,45 @@ class KeyLine(Struct, frozen=True, kw_only=True):
     is_open: bool
 
 
-class AuditLine(Struct, frozen=True):
+class AuditLine(Struct, frozen=True, kw_only=True):
+    """An entry of the log; `told`, `about` and `outcome` are what a person reads of it."""
+
     at: str
     actor: str
     action: str
     subject: str
     status: int
+    told: str
+    about: str
+    outcome: str
+
+
+METHODS = {"GET": "read", "POST": "add", "PUT": "change", "PATCH": "change", "DELETE": "delete"}
+
+
+def _audit_line(entry: AuditEntry) -> AuditLine:
+    return AuditLine(
+        at=short_time(entry.at),
+        actor=entry.actor,
+        action=entry.action,
+        subject=entry.subject,
+        status=entry.status,
+        told=action_words(entry.action),
+        about=short_ids(entry.subject.strip("/").replace("/", " › ") if entry.subject[:1] == "/" else entry.subject),
+        outcome="done" if entry.status < 400 else "refused" if entry.status < 500 else "broke",
+    )
+
+
+def action_words(action: str) -> str:
+    """`POST /api/v1/runs/{run_id}/cancel` is "runs: cancel", and `sign-in` "sign in"."""
+    method, _, path = action.partition(" ")
+    places = [each for each in path.removeprefix("/api/v1").split("/") if each and not each.startswith("{")]
+    if not places:
+        return action.replace("-", " ")
+    verb = "change" if method == "POST" and path.endswith("}") else METHODS.get(method, method.lower())
+    if method == "POST" and not path.endswith("}") and not places[-1].endswith("s"):
+        verb = places.pop()
+    return ": ".join([*places[-1:], verb]).replace("-", " ")
 
 
 class TargetLine(Struct, frozen=True):
@@ -136,7 +170,7 @@ def settings_page(
         else "There are no keys: only this machine is served.",
         keys=keys,
         more_keys=_next_page("keys", next_cursor(api_keys[-1])) if len(api_keys) == KEYS else "",
-        deeds=tuple(AuditLine(short_time(each.at), each.actor, each.action, each.subject, each.status) for each in log),
+        deeds=tuple(map(_audit_line, log)),
         more_deeds=_next_page("log", next_cursor(log[-1])) if len(log) == AUDIT_ENTRIES else "",
         # Only name and kind: the options may name code and secrets.
         targets=tuple(
@@ -255,6 +289,8 @@ async def show_sessions(request: Request) -> Response:
     limits: dict[str, Any] = {"within": caller.within} if sees_all else {"owner": caller.id}
     lines = [_session_line(each, caller) for each in await host.store.sessions.several(idle, **limits)]
     answer = f"{pluralize(len(lines), 'session')} of {'your organisation' if sees_all else 'yours'} open now."
+    if not request.app.state.keys_needed:
+        answer = "Nobody signs in here: this service answers its own machine without a key."
     ordered = sorted(lines, key=lambda line: (not line.is_this, not line.is_own))
     return respond(request, "sessions.html", SessionsPage(answer, tuple(ordered)))
 

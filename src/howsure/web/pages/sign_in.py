@@ -123,7 +123,7 @@ async def start_session(request: Request, response: Response, caller: Caller, is
 
 
 async def record(request: Request, action: str, caller: Caller, session_id: str) -> None:
-    """Write it into the audit log, which then does not log the request itself."""
+    """Log the sign-in in the audit log, which then leaves out the request itself."""
     request.state.audited = True
     await host_of(request).store.audit.record(
         action,
@@ -138,7 +138,7 @@ async def record(request: Request, action: str, caller: Caller, session_id: str)
 def provider_of(request: Request) -> OidcProvider:
     provider: OidcProvider | None = request.app.state.provider
     if provider is None:
-        raise NotFound("nobody signs in at a provider here: service.oidc is not set")
+        raise NotFound("signing in at a provider is not set up: service.oidc is missing")
     return provider
 
 
@@ -175,7 +175,7 @@ async def come_from_provider(request: Request) -> Response:
     attempt = SignInAttempt.read(request.cookies.get(ATTEMPT_COOKIE, ""))
     try:
         if attempt is None:
-            raise SignInRefused("this answer is not to a question of this browser, or came too late: begin again")
+            raise SignInRefused("this answer does not belong to a sign-in of this browser, or came late: begin again")
         response = await _by_provider(request, attempt)
     except SignInRefused as error:
         status = 503 if isinstance(error, ProviderUnavailable) else 401
@@ -194,7 +194,7 @@ async def _by_provider(request: Request, attempt: SignInAttempt) -> Response:
     grants = {grant.words: grant for grant in provider.grants(identity)}
     if not grants:
         raise SignInRefused(
-            "None of your groups may use this service: ask whoever runs it, or whoever runs your groups."
+            "None of your groups may use this service: ask its administrators, or those of your groups."
         )
     grant = grants.get(attempt.choice) or (next(iter(grants.values())) if len(grants) == 1 else None)
     if grant is None:

@@ -84,7 +84,7 @@ async def show(request: Request) -> Response:
     # Imported by name: only those who ask wait for numpy.
     service = await asyncio.to_thread(import_module, "howsure.services.triage.triage")
     triage: Triage | None = await service.triage_stored(store, run) if number <= MAX_RESULTS else None
-    many = f"{pluralize(number, 'result')} did not pass: too many to look into while you wait."
+    many = f"{pluralize(number, 'result')} did not pass: too many to analyse while you wait."
     causes = triage.causes if triage else ()
     names = await case_names(store, [(run.id, case) for each in causes for case in each.cases[:CASES_PER_CAUSE]])
     page = TriagePage(

@@ -169,6 +169,35 @@ def test_rubrics_and_the_criteria_beside_the_file_are_carried_and_the_rest_is_lo
     assert {id for id, _, _ in importer.losses} == {"r1"}
 
 
+def test_what_a_case_has_no_place_for_is_lost_aloud(tmp_path: Path) -> None:
+    picture = {"inline_data": {"mime_type": "image/png", "data": "aGk="}, "text": None}
+    turn = {
+        "user_content": {"parts": [{"text": "What is this?", "thought": None}, picture]},
+        "final_response": {
+            "parts": [{"text": "A cat?", "thought": True}, {"text": "A cat.", "thought_signature": "x"}]
+        },
+        "intermediate_data": {"tool_uses": [], "tool_responses": [{"name": "see", "response": {"ok": True}}]},
+    }
+    session = {"app_name": "zoo", "user_id": "u7", "session_id": "", "state": {}, "locale": "de"}
+    plain = {"user_content": {"parts": [{"text": "Hi", "inline_data": None}]}}
+    cases = [
+        {"eval_id": "full", "conversation": [turn], "session_input": session, "creation_timestamp": 1.5, "note": "x"},
+        {"eval_id": "plain", "conversation": [plain], "session_input": {"app_name": "zoo", "user_id": ""}},
+    ]
+    path = tmp_path / "a.evalset.json"
+    path.write_text(json.dumps(eval_set(*cases)))
+    importer = AdkEvalSetImporter()
+    assert [case.id for case in read_cases(path, importer)] == ["full", "plain"]
+    assert [(id, field) for id, field, _ in importer.losses] == [
+        ("full", "note"),
+        ("full", "session_input.user_id"),
+        ("full", "session_input.locale"),
+        ("full", "conversation.user_content"),
+        ("full", "conversation.final_response"),
+        ("full", "conversation.intermediate_data"),
+    ]
+
+
 def test_a_file_of_criteria_may_be_named_and_older_lists_have_them_too(tmp_path: Path) -> None:
     (tmp_path / "test_config.json").write_text('{"criteria": {"safety_v1": 1.0}}')
     (tmp_path / "mine.json").write_text('{"criteria": {"response_match_score": 0.2}}')

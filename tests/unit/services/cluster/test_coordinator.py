@@ -209,7 +209,8 @@ def test_who_is_cancelled_in_line_takes_no_turn() -> None:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
         assert gate.busy == 0
-        await asyncio.wait_for(gate.acquire(), 5)
+        async with asyncio.timeout(5):
+            await gate.acquire()
 
     virtually(run)
 

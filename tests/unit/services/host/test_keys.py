@@ -196,7 +196,7 @@ async def test_a_key_of_the_same_name_is_no_password(password_store: Store) -> N
 
 async def test_nobody_takes_the_name_of_somebody_elsewhere(password_store: Store) -> None:
     await set_password(password_store, ANA, GOOD)
-    with pytest.raises(PlanRefused, match="somebody of another organisation signs in as 'ana'"):
+    with pytest.raises(PlanRefused, match="the name 'ana' is taken in another organisation"):
         await set_password(
             password_store, KeyRequest(name="ana", scopes=[KeyScope.READ], organization_id="others"), OTHER
         )

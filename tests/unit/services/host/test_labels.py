@@ -14,6 +14,7 @@ from howsure.errors import NotFound, PlanRefused
 from howsure.kit.plugins import builtin_kit
 from howsure.model.label import HumanLabel, Opinion
 from howsure.model.result import Result
+from howsure.model.run import Counts
 from howsure.model.score import Grade, Part, Score, Unscored, UnscoredReason
 from howsure.model.verdict import Verdict
 from howsure.policies.verdicts import builtin_profiles
@@ -128,7 +129,7 @@ def test_people_stand_beside_the_judge() -> None:
     first, second = judged(0, True), judged(1, False)
     labels = [said(first, Opinion.FAIL), said(first, Opinion.FAIL, "bo"), said(second, Opinion.CANNOT_TELL)]
     asked = {question.about: question for question in label_questions([first, second])}
-    (thing,) = label_comparisons(labels, asked)
+    (thing,) = label_comparisons(labels, asked, Counts())
     assert (thing.people_passed, thing.passed, len(thing.labels)) == (False, True, 2)
     assert (thing.case_id, thing.grader, thing.criterion) == ("case-0", "rubric", "KIND")
 
@@ -170,7 +171,7 @@ async def test_labels_become_a_calibration(tmp_path: Path) -> None:
         await store.create_run(run)
         results = [judged(position, position < 3) for position in range(4)]
         await store.save(RUN, results)
-        with pytest.raises(PlanRefused, match="nobody has said pass or fail"):
+        with pytest.raises(PlanRefused, match="has no labels of pass or fail"):
             await calibrate_run(Host(work, store), run, [said(results[0], Opinion.CANNOT_TELL)])
         labels = [said(result, Opinion.PASS) for result in results]
         assert len(await grades_for_labels(store, run, labels)) == 12
@@ -273,12 +274,12 @@ async def test_what_labels_come_to(database: str) -> None:
         assert (found.labels, found.compared, found.people) == (9, 9, {"ana": 6, "bo": 3})
         assert found.opinions == {"fail": 1, "cannot_tell": 2, "pass": 6}
         # Those who cannot tell say neither: they are not compared.
-        assert {name: (each.n, each.agreed) for name, each in found.graders.items()} == {
+        assert {name: (each.agreement.n, each.agreed) for name, each in found.graders.items()} == {
             "rubric": (6, 5),
             "choice": (1, 1),
         }
-        assert found.graders["rubric"].table == (5, 0, 1, 0)
-        assert (found.overall.n, found.overall.agreed) == (7, 6)
+        assert found.graders["rubric"].confusion["fail"] == {"pass": 1, "fail": 0, "none": 0}
+        assert (found.overall.agreement.n, found.overall.agreed) == (7, 6)
         assert found.together is None
 
 
@@ -286,4 +287,4 @@ async def test_no_label_comes_to_nothing(tmp_path: Path) -> None:
     async with await Store.open(tmp_path / "x.db") as store:
         await store.create_run(a_run())
         found = await measure_agreement(store, a_run(), [])
-        assert (found.labels, found.people, found.graders, found.overall.n) == (0, {}, {}, 0)
+        assert (found.labels, found.people, found.graders, found.overall.agreement.n) == (0, {}, {}, 0)

@@ -176,7 +176,7 @@ async def test_a_run_that_brings_its_worker_down_is_not_taken_up_for_ever(tmp_pa
         assert await queue.claim("me", per_agent=9, overall=9) is None
         failed = await host.store.run(run.id)
         assert failed.state is RunState.FAILED
-        assert failed.error.startswith("whoever worked on this run went down, 5 times in a row")
+        assert failed.error.startswith("the process of this run died 5 times in a row")
         # Whoever has put it right may have it tried again, as often.
         await queue.again(run.id, JobTask.ATTEMPT)
         async with working(host):

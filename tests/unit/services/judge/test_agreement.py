@@ -80,7 +80,18 @@ def test_figures_of_numbers_known_by_hand() -> None:
     assert found.spearman.value == pytest.approx(14 / 255**0.5)
     # squared distances: 3 in the pairs; 6 * 80 + 6 * 81 - 2 * 20 * 21 = 126 over all 36
     assert found.weighted_kappa.value == pytest.approx(1 - 6 * 3 / 126)
-    assert found.pearson.interval is not None
+    assert found.pearson.interval is None, "six cases say nothing about its spread"
+    assert found.mae.interval is not None and found.mae.interval[0] > 0.0
+
+
+def test_a_correlation_is_not_surer_than_so_few_cases_allow() -> None:
+    """Twelve grades that all agree, and twelve of which one does not."""
+    alike = rating_figures(ratings(*[(place % 5 + 1, place % 5 + 1) for place in range(12)]))
+    other = rating_figures(ratings(*[(place % 5 + 1, place % 5 + 1) for place in range(11)], (5, 3)))
+    assert alike is not None and other is not None
+    for figure in (alike.spearman, other.spearman, other.kendall, alike.weighted_kappa):
+        assert figure.interval is not None
+        assert figure.interval[0] < 0.7 and figure.interval[1] == 1.0
 
 
 def test_a_scale_that_is_not_of_whole_steps_has_no_weighted_kappa() -> None:

@@ -22,6 +22,7 @@ from howsure.services.judge.labels import (
     pair_labels,
     read_graded_answers,
     read_labels,
+    weigh_draws,
     would_pass,
 )
 from unit.services.judge.labelled_grades import a_label, a_result, checked, labels_of, lines, rated, stream, verdicts
@@ -246,3 +247,18 @@ def test_where_low_is_good_a_low_number_passes() -> None:
     assert would_pass(0.0, bad) is True
     assert would_pass(1.0, bad) is False
     assert would_pass(1.0, Score(name="w", value=0.5)) is None
+
+
+def test_no_answer_is_drawn_more_often_than_surely() -> None:
+    """Of 100 answers the judge fails 10. Forty are drawn, fails at four times the chance: all ten fails are among them,
+    and each of the thirty passes stands for three. Weighed by the chances alone it would stand for four."""
+
+    def labelled(place: int, chance: float | None) -> GradeWithLabels:
+        label = Label(case_id=f"c{place}", grader="criteria", value=True, drawn=chance)
+        return GradeWithLabels(case_id=f"c{place}", grader="criteria", labels=(label,))
+
+    things = [labelled(place, 4.0 if place < 10 else 1.0) for place in range(40)]
+    found = [each.drawn for each in weigh_draws(things, {"criteria": 100})]
+    assert found == pytest.approx([1.0] * 10 + [1 / 3] * 30)
+    assert {each.drawn for each in weigh_draws(things, {"criteria": 40})} == {1.0}, "all are labelled"
+    assert [each.drawn for each in weigh_draws([labelled(0, None)], {"criteria": 100})] == [None]

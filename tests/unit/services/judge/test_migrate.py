@@ -153,3 +153,12 @@ def test_agreement_on_numbers_is_their_nearness() -> None:
     assert found.value == pytest.approx(2.5 / 3)
     assert found.interval is not None
     assert mean_credit([]).value is None
+
+
+def test_tries_of_one_case_are_not_cases_of_their_own() -> None:
+    """Grades of four cases, each tried three times: as sure as four cases."""
+    once = ratings((1, 2), (1, 4), (5, 5), (4, 2))
+    again = [each for each in once for _ in range(3)]
+    assert mean_credit(again).interval == pytest.approx(mean_credit(once).interval)
+    (shift,) = judge_shifts([GradePair(old, new) for old, new in zip(again, [again[0], *again[:-1]], strict=True)])
+    assert shift.difference.interval is not None and shift.same_verdict.interval is not None

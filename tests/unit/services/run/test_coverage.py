@@ -36,7 +36,7 @@ def test_missing_answers_are_counted_and_ten_are_named() -> None:
         "12 answers are missing: c1 by juno (repeat 2), c2 by juno (repeat 2), c3 by juno (repeat 2),"
         " c4 by juno (repeat 2), c5 by juno (repeat 2), c6 by juno (repeat 2), c7 by juno (repeat 2),"
         " c8 by juno (repeat 2), c9 by juno (repeat 2), c10 by juno (repeat 2) and 2 more."
-        " Name a file with --responses, or a live --target."
+        " Name a file with --responses, or a live --target. With --partial, what was recorded is graded."
     )
 
 

@@ -117,7 +117,8 @@ async def test_a_cancelled_run_is_interrupted_and_goes_on_without_repeating_anyt
         run, made = await begun(work, store, house(tmp_path))
         saved = asyncio.Event()
         task = asyncio.create_task(executed(store, run, made, progress=lambda _: saved.set()))
-        await asyncio.wait_for(asyncio.gather(hanging.reached.wait(), saved.wait()), 10)
+        async with asyncio.timeout(10):
+            await asyncio.gather(hanging.reached.wait(), saved.wait())
         while len(await store.finished_positions(run.id)) < 2:
             await asyncio.sleep(0)
         task.cancel()
@@ -257,7 +258,8 @@ async def test_a_run_that_is_being_run_cannot_be_run_a_second_time(tmp_path: Pat
     async with await work.store() as store, await work.store() as other:
         run, made = await begun(work, store, house(tmp_path))
         task = asyncio.create_task(executed(store, run, made, progress=seen))
-        await asyncio.wait_for(hanging.reached.wait(), 10)
+        async with asyncio.timeout(10):
+            await hanging.reached.wait()
         with pytest.raises(Conflict, match="is being run by another process"):
             await executed(other, run, made)
         assert (await other.run(run.id)).state is RunState.RUNNING

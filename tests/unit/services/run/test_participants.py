@@ -221,8 +221,8 @@ def test_candidates_have_short_names_and_settings_of_their_own() -> None:
     [
         ("chat", (), "--target chat needs models: chat:provider:model, or --candidate provider:model for each"),
         ("chat", ("fst",), "unknown candidate 'fst'; known: provider:model"),
-        ("chat:openai:x", ("v1",), "--candidate v1: this target asks openai:x and nobody else"),
-        ("model", ("good", "bad"), "--candidate good: this target asks openai:x and nobody else"),
+        ("chat:openai:x", ("v1",), "--candidate v1: this target asks openai:x only"),
+        ("model", ("good", "bad"), "--candidate good: this target asks openai:x only"),
         (("shop", "model"), ("v1",), "--candidate v1: no --target of that name; there are shop, model"),
         (("shop", "shop"), (), "--target shop is named twice"),
         (("shop", "recorded"), (), "--target recorded stands alone: several targets are live ones"),

@@ -145,6 +145,19 @@ def test_code_that_the_model_ran_is_a_call() -> None:
     )
 
 
+def test_words_around_code_that_the_model_ran_are_the_answer() -> None:
+    parts: list[Json] = [
+        {"text": "I compute."},
+        {"executableCode": {"code": "print(6*7)"}},
+        {"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "42"}},
+        {"text": "It is 42. "},
+        {"text": "Bye."},
+    ]
+    code, answer = read_reply([camel("desk", *parts)]).messages
+    assert [(call.name, call.result) for call in code.tool_calls] == [("code_execution", ToolResult(content="42"))]
+    assert (answer.content, answer.tool_calls) == ("I compute.\nIt is 42. Bye.", ())
+
+
 def test_an_agent_that_took_over_and_said_nothing_is_seen() -> None:
     events = [{"author": "desk", "actions": {"transferToAgent": "billing"}}]
     assert said(events) == [("billing", "")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from howsure.model.case import Case, SingleTurn
@@ -9,7 +10,7 @@ from howsure.model.flag import Flag
 from howsure.model.transcript import Span
 from howsure.targets.adk.conversation import AdkDialogue
 from howsure.targets.adk.events import Event
-from howsure.targets.adk.spans import AdkTurn, join_spans
+from howsure.targets.adk.spans import AdkTurn, join_spans, with_declared
 from howsure.traces.declared import declared_instructions, declared_tools
 from howsure.traces.read import read_trace
 
@@ -73,6 +74,55 @@ def test_an_agent_that_handed_over_in_an_earlier_turn_does_not_run_again() -> No
     trace = read_trace(join_spans(None, [first, second], "s1") or ())
     assert [run.name for run in trace.agent_runs] == ["desk", "billing"]
     assert len(trace.invocations) == 2
+
+
+def prompt(*parts: Json) -> str:
+    return json.dumps({"role": "user", "parts": list(parts)})
+
+
+def test_what_tools_of_an_agent_behind_a_tool_gave_is_in_its_events_or_its_next_prompt() -> None:
+    asked = [{"type": "tool_call", "id": f"look_{n}", "name": "look", "arguments": {"n": n}} for n in (0, 1)]
+    given = [{"type": "tool_call_response", "id": f"look_{n}", "response": {"found": n}} for n in (1, 0)]
+    spans = [
+        Span(name="invoke_agent inner", span_id="a"),
+        Span(name="generate_content m", span_id="b", parent_id="a", start_ns=1, end_ns=2),
+        *(
+            Span(
+                name="execute_tool look",
+                span_id=f"t{n}",
+                parent_id="a",
+                start_ns=3 + n,
+                end_ns=9,
+                attributes={"gen_ai.tool.call.id": f"c{n}", "gen_ai.tool.name": "look"},
+            )
+            for n in (0, 1)
+        ),
+        Span(
+            name="generate_content m",
+            span_id="c",
+            parent_id="a",
+            start_ns=10,
+            end_ns=11,
+            attributes={"gen_ai.input.messages": [prompt(*asked), prompt(*given)]},
+        ),
+    ]
+    inner = [event("inner", 1.0, called("look", "c1", n=7)), event("inner", 2.0, gave("look", "c1", {"found": 7}))]
+    for events, found in (([], [{"found": 0}, {"found": 1}]), (inner, [{"found": 0}, {"found": 7}])):
+        joined = join_spans(spans, [], "s", events)
+        assert [use.response for use in read_trace(joined or ()).tool_uses] == found
+
+
+def test_a_server_tells_the_tools_of_its_agents_and_their_instructions() -> None:
+    look = {"name": "look", "description": "Looks.", "parametersJsonSchema": {"type": "object"}}
+    info = {"agents": {"desk": {"instruction": "Help.", "tools": [{"functionDeclarations": [look]}]}, "odd": None}}
+    built = with_declared(join_spans(None, [TURN], "s1"), info)
+    (tool,) = declared_tools(built) or ()
+    assert (tool.name, tool.description, tool.parameters) == ("look", "Looks.", {"type": "object"})
+    assert declared_instructions(built) == "Help."
+    told = Span(name="call_llm", attributes={"gen_ai.system_instructions": [{"content": "Help Ann."}]})
+    assert declared_instructions(with_declared((told,), info)) == "Help Ann."
+    assert with_declared((told,), {}) == (told,)
+    assert with_declared(None, info) is None
 
 
 def test_without_times_there_are_no_spans() -> None:

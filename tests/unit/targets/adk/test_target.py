@@ -189,6 +189,20 @@ async def test_spans_are_not_asked_for_when_they_are_not_wanted(server: Server) 
     assert [what for what, _, _ in server.seen] == ["create"]
 
 
+async def test_app_state_that_other_sessions_wrote_is_none_of_this_conversation(server: Server) -> None:
+    """A server shares it between all sessions."""
+    wrote = {**spoken("a"), "actions": {"stateDelta": {"app:looks": 1, "x": 1}}}
+
+    def others_write() -> web.StreamResponse:
+        for session in server.sessions.values():
+            session["state"] |= {"x": 1, "app:looks": 5, "app:other": 1}
+        return web.json_response([wrote])
+
+    server.answers = [others_write]
+    found = await talk(a_wish(server), a_script("Hi", **{"app:shop": "Moss"}))
+    assert found.state == {"tier": "gold", "x": 1, "app:shop": "Moss", "app:looks": 1}
+
+
 async def test_older_servers_make_a_session_at_the_address_of_its_id(server: Server) -> None:
     server.collection, server.answers = False, [[spoken("a")]]
     assert (await talk(a_wish(server), a_script("Hi"))).state == {"tier": "gold"}

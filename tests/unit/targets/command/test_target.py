@@ -177,7 +177,7 @@ async def test_a_line_that_nobody_asked_for_does_not_answer_the_next_message(tmp
     session = await opened(target)
     assert (await session.send("a")).messages[0].content == "one"
     await asyncio.sleep(0.3)
-    with pytest.raises(TargetFailed, match=r"wrote a line that nobody asked for: '\{\"answer\": \"two\"\}'"):
+    with pytest.raises(TargetFailed, match=r"wrote a line that was not asked for: '\{\"answer\": \"two\"\}'"):
         await session.send("b")
     await session.close()
 

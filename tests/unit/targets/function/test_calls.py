@@ -30,9 +30,9 @@ async def test_it_returns_what_the_function_returns_with_the_context_of_its_call
     [
         (ValueError("boom"), "bot: ValueError: boom"),
         (StopIteration(), "bot: StopIteration"),
-        (SystemExit(2), "bot: it wanted to end the program (SystemExit 2)"),
-        (KeyboardInterrupt(), "bot: it wanted to end the program (KeyboardInterrupt)"),
-        (asyncio.CancelledError(), "bot: it wanted to end the program (CancelledError)"),
+        (SystemExit(2), "bot: it tried to end the program (SystemExit 2)"),
+        (KeyboardInterrupt(), "bot: it tried to end the program (KeyboardInterrupt)"),
+        (asyncio.CancelledError(), "bot: it tried to end the program (CancelledError)"),
         (TargetFailed("as it is"), "as it is"),
     ],
     ids=repr,

@@ -272,10 +272,10 @@ async def test_a_sync_function_does_not_hold_up_the_others(tmp_path: Path) -> No
         ("breaks", "bots.py:breaks: ValueError: no such order (bots.py:{line}, in breaks)"),
         ("silent", "bots.py:silent: ValueError (bots.py:{line}, in silent)"),
         ("out_of_time", "bots.py:out_of_time: TimeoutError: the database (bots.py:{line}, in out_of_time)"),
-        ("quits", "bots.py:quits: it wanted to end the program (SystemExit 4) (bots.py:{line}, in quits)"),
+        ("quits", "bots.py:quits: it tried to end the program (SystemExit 4) (bots.py:{line}, in quits)"),
         (
             "gives_up",
-            "bots.py:gives_up: it wanted to end the program (CancelledError) (bots.py:{line}, in gives_up)",
+            "bots.py:gives_up: it tried to end the program (CancelledError) (bots.py:{line}, in gives_up)",
         ),
         ("make_nothing", "bots.py:make_nothing: expected an object with `send(text)`; it returned a number 3"),
     ],

@@ -4,7 +4,8 @@
 const about = JSON.parse($("about").textContent);
 const graderName = (id) => about.names[id] ?? id;
 const MADE_ID = /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=.*\d)[0-9a-f]{12,64}(?:-\d+)?)$/i;
-const shortId = (id) => (MADE_ID.test(id) ? id.slice(0, 8) : id);
+const ON_A_MACHINE = /^(?:\/(?:home|Users|usr|tmp|var|opt|mnt|srv|root|private|Volumes)|[a-z]:)[/\\].*[/\\]([^/\\]+)$/i;
+const shortId = (id) => (MADE_ID.test(id) ? id.slice(0, 8) : ON_A_MACHINE.exec(id)?.[1] ?? id);
 const whole = document.readyState === "loading" ? new Promise((done) => document.addEventListener("DOMContentLoaded", done)) : Promise.resolve();
 const unpacked = async (element) => {
   if (element.type === "application/json") return JSON.parse(element.textContent);

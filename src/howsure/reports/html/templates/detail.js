@@ -103,7 +103,7 @@ const gradeOf = (grade, cited) => {
     word ? el("span", `word ${slug(grade.mark)}`, word) : hidden(grade.mark), el("span", "value", value));
   const reason = grade.reason || grade.evidence.length ? el("div", "reason", ...ticked(grade.reason), ...citesOf(grade.evidence, cited)) : null;
   const box = el("div", "grade", head, reason, grade.parts.length ? partsOf(grade.parts, cited) : null);
-  if (grade.judge) box.append(el("p", "label", `judged by ${grade.judge}`));
+  if (grade.judge) box.append(el("p", "label", `judged by ${grade.judge === "recorded" ? "a recording" : grade.judge}`));
   if (grade.details) box.append(el("details", "", el("summary", "", "details"), el("pre", "", grade.details)));
   return box;
 };
