@@ -91,6 +91,8 @@ SHORT = {
     "howsure.graders.choice_statements._MAY_PRECEDE": "it sees a part of one line, cut to `_LONGEST_LIST`",
 }
 """Patterns that never meet a long text, and why."""
+WHOLE = ("howsure.judges.verdict_sentences.ONLY", "howsure.dialects.plain_columns._OTHERS")
+"""Tables of patterns that are matched with a whole text."""
 IN_PLACE = ("howsure.policies.gates",)
 """Their patterns are handed to a scanner, which matches them in one place."""
 
@@ -137,7 +139,7 @@ def own_patterns() -> list[tuple[str, re.Pattern[Any], set[str]]]:
         for name, value in vars(module).items():
             for pattern in () if name.startswith("__") else inside(value):
                 seen = {"match"} if module.__name__ in IN_PLACE else (here if name[0] == "_" else used).get(name)
-                uses = seen or {"finditer"}
+                uses = seen or {"fullmatch" if f"{module.__name__}.{name}" in WHOLE else "finditer"}
                 found.setdefault(pattern, (f"{module.__name__}.{name}", set()))[1].update(uses)
         for call in ast.walk(ast.parse(own)) if "re" in here else ():
             match call:

@@ -408,7 +408,7 @@ class LabelGiven(StrictBody):
     labeler: NonBlankName | None = Field(
         default=None, description="Whose word it is: one's own, unless an admin brings it in"
     )
-    drawn: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
+    drawn: Annotated[float, Field(ge=1e-9, le=1e9)] | None = Field(
         default=None, description="How likely the answer was to be drawn, as `labels/next` says; null: it was chosen"
     )
 

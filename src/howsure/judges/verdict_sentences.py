@@ -198,7 +198,7 @@ OTHERS_BEFORE = re.compile(
     r"|\b(?:a|an|its|their)[ \t]+|['‘“])\Z"
 )
 # `Score: 4?`, `Score: 4 (or 5 with sources)`, `Score: 4 if we ignore tone`.
-DOUBT_AFTER = re.compile(rf"(?i)[\"'”]?\s*(?:\?|[,(;]?\s*(?:or|if|unless|{HEDGE})\b)")
+DOUBT_AFTER = re.compile(rf"(?i)[\"'”]?\s*+(?:\?|[,(;]?\s*+(?:or|if|unless|{HEDGE})\b)")
 # `Overall score: 4`, `Final rating: 4`, `Overall: 4`.
 OVERALL = re.compile(r"(?i)\b(?:overall|final|total)\b[^.,:;|\n]*\Z")
 

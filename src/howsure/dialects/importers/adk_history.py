@@ -93,7 +93,7 @@ def _modules(folder: Path) -> Iterator[tuple[Path, ast.Module]]:
                 source = file.read()
             try:
                 yield path, ast.parse(source)
-            except (SyntaxError, ValueError, RecursionError):
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
 
 

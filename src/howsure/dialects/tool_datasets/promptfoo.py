@@ -49,7 +49,7 @@ _KEYS = re.compile(
 )
 _SCHEMA = b"promptfoo.dev/config-schema"
 _FETCHED = re.compile(r"(https?|huggingface|az|s3|gs)://")
-_ENVIRONMENT = re.compile(r"\{[{%][^}]*\benv\.")
+_ENVIRONMENT = re.compile(r"\{[{%][^{}]*\benv\.")
 _COMMA = re.compile(r"(?<!\\),")
 USED = (
     "$schema", "description", "tags", "outputPath", "sharing", "writeLatestResults", "metadata", "commandLineOptions",

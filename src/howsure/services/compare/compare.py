@@ -256,11 +256,14 @@ async def _compared(
     noisy = [(own.side, is_second) for own, is_second in repeated if not (own.side.group and is_second)]
     noise = [await read_noise(store, side.run_id, side.candidate, second=is_second) for side, is_second in noisy]
     flaky = [await find_flaky(store, own, second=is_second) for own, is_second in repeated]
+    # Of large runs this takes seconds: the service answers others meanwhile.
+    verdict = await asyncio.to_thread(verdict_difference, same, options)
+    quantities = await asyncio.to_thread(compared_quantities, same, seen, slices, rules)
     return PairComparison(
         first=first,
         second=second,
-        verdict=verdict_difference(same, options),
-        differences=test_family(same, compared_quantities(same, seen, slices, rules), options),
+        verdict=verdict,
+        differences=await asyncio.to_thread(test_family, same, quantities, options),
         flips=await find_flips(store, aligned, changed_ids),
         unlike=() if first.run_id == second.run_id else run_mismatches(*pins, changed),
         flaky=tuple(chain.from_iterable(flaky)),

@@ -42,7 +42,7 @@ SCHEMA: dict[str, Any] = {
         "label": {"type": ["number", "boolean", "string"]},
         "annotator": _NAME,
         "run": _NAME,
-        "drawn": {"type": "number", "exclusiveMinimum": 0},
+        "drawn": {"type": "number", "minimum": 1e-9, "maximum": 1e9},
         "question": {},
         "answer": {},
     },
