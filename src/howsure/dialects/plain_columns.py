@@ -24,10 +24,7 @@ ROLES: dict[str, tuple[str, ...]] = {
         *("userquery", "userprompt", "utterance", "instruction", "conversations"),
     ),
     EXPECTED: (
-        *("expected", "expectedoutput", "expectedanswer", "expectedresponse", "answer", "answers", "ideal", "target"),
-        *("idealanswer", "reference", "referenceanswer", "referenceanswers", "referenceoutput", "groundtruth"),
-        *("goldanswer", "goldenanswer", "correctanswer", "correctresponse", "correct", "idealresponse", "idealoutput"),
-        "answerkey",
+        *("expected", "answer", "answers", "ideal", "target", "reference", "groundtruth", "correct", "answerkey"),
     ),
     RESPONSE: ("response", "output", "completion", "prediction", "responsetext"),
     "choices": ("choices", "options"),
@@ -46,14 +43,17 @@ _ROLE_OF = {name: role for role, names in ROLES.items() for name in names}
 _OTHER_NAMES = (
     (RESPONSE, r"(actual|model|bot|agent|ai|llm|generated|predicted|chatbot|assistant|system)"
                r"(answer|output|response|completion|reply|result)|generation|predictions?|predicted|pred"),
+    (EXPECTED, r"(expected|correct|gold|golden|ideal|reference)(answer|output|response)s?"),
     (EXPECTED, r"(gold|golden|expected|correct|ideal|reference|true|target|right|desired)"
                r"(answer|output|response|result|completion|value|label|text|option|choice|solution)?s?"
                r"|labels?|solution|groundtruths|truth"),
     (INPUT, r"(?!system).+(question|query|prompt|request)|(user|customer)(text|says|turn)|problem|task|text|sentence"
             r"|turns|conversation|dialogue|dialog|request|instructions|questiontext"),
 )  # fmt: skip
-"""Names by their parts. Those of an input and of what is expected say less: they count where no other column has the
-role, and as the input only beside an answer."""
+"""Names by their parts. The later ones say less: they count where no other column has the role, and as the input only
+beside an answer."""
+_CERTAIN = 2
+"""How many of them, from the first, say it for sure."""
 _CATEGORIES = ("label", "labels")
 _OTHERS = tuple((role, re.compile(pattern)) for role, pattern in _OTHER_NAMES)
 _OPTION = re.compile(r"(?:option|choice|answer|opt)([a-j]|10|[1-9])|([a-j])")
@@ -132,14 +132,15 @@ def role_of(column: str) -> tuple[str, bool]:
     name = plain_name(column)
     for family, role in _FAMILIES.items():
         if name.startswith(family):
-            inner = _ROLE_OF.get(name.removeprefix(family), "")
+            inner, certain = role_of(name.removeprefix(family))
+            inner = inner if certain else ""
             same = inner == role or (role, inner) == (EXPECTED, RESPONSE)  # in a dataset, outputs are the reference
             own = same or inner in ("", ID, METADATA) or (role, inner) == (EXPECTED, INPUT)
             return (role, same) if own else (inner, True)
     if name in _ROLE_OF or name in NESTED:
         return _ROLE_OF.get(name) or _FAMILIES[f"{name}."], name in _ROLE_OF
-    role = next((role for role, pattern in _OTHERS if pattern.fullmatch(name)), "")
-    return role, role == RESPONSE
+    place = next((place for place, (_, pattern) in enumerate(_OTHERS) if pattern.fullmatch(name)), None)
+    return ("", False) if place is None else (_OTHERS[place][0], place < _CERTAIN)
 
 
 def find_columns(columns: Sequence[str], mapped: Mapping[str, str], spot: Spot) -> TableColumns:
