@@ -252,7 +252,8 @@ def sample_sentences(sample: InformativeSample) -> Iterator[str]:
     yield f"from {sample.candidates:,} stored candidates; of those held out, the rate over all is missed by"
     missed = (("", sample.error), ("the newest ", sample.newest_error), ("by chance ", sample.random_error))
     yield "; ".join(f"{which}{100 * error:.1f} points" for which, error in missed)
-    yield f"{pluralize(len(sample.tell_nothing), 'case')} tell nothing: all candidates pass, or all fail"
+    count = len(sample.tell_nothing)
+    yield f"{pluralize(count, 'case')} tell{'s' if count == 1 else ''} nothing: all candidates pass, or all fail"
     for each in sample.predictions:
         low, high = (f"{100 * end:.0f}" for end in each.interval)
         known = f"from {pluralize(each.known, 'case')}"
