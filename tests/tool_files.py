@@ -208,8 +208,24 @@ def adk(folder: Path) -> Path:
     return write_history(folder, history(result("refund1"), failed, unknown))
 
 
+def azure(folder: Path) -> Path:
+    row = {
+        "inputs.query": "2+2?", "inputs.response": "4", "outputs.f1.f1_score": 0.9, "outputs.f1.f1_result": "pass",
+        "outputs.relevance.relevance": 1.0, "outputs.relevance.relevance_result": "fail",
+        "outputs.relevance.relevance_threshold": 3, "outputs.relevance.relevance_reason": "off the point",
+    }  # fmt: skip
+    return write_json(folder / "azure.json", {"rows": [row], "metrics": {}})
+
+
+def pydantic_evals(folder: Path) -> Path:
+    case = {"name": "c1", "inputs": "2+2?", "output": "4", "expected_output": "4", "scores": {}, "labels": {},
+            "assertions": {"Equals": {"value": True, "reason": None}}, "task_duration": 0.1}  # fmt: skip
+    failure = {"name": "c2", "inputs": "?", "error_message": "boom"}
+    return write_json(folder / "report.json", {"name": "r", "cases": [case], "failures": [failure]})
+
+
 MAKERS: dict[str, Callable[[Path], Path]] = {
     "lm-eval": lm_eval, "helm": helm, "deepeval": deepeval, "openai": openai_items, "oaieval": oaieval,
     "every-eval-ever": every_eval_ever, "langsmith": langsmith, "mlflow": mlflow, "braintrust": braintrust,
-    "langfuse": langfuse, "adk": adk,
+    "langfuse": langfuse, "adk": adk, "azure": azure, "pydantic-evals": pydantic_evals,
 }  # fmt: skip

@@ -308,7 +308,7 @@ def again(command: str, option: str, shows: str, given: str, expect: dict[str, A
 
 # The agent is asleep in the run that is tried again; what the judge says of its answer is in the cache.
 TOLD = "run essay.jsonl --judge openai-compatible:judge --max-concurrency 1 --quiet --target function:"
-ASLEEP = {
+ASLEEP: dict[str, Any] = {
     "files": {"once.py": ONCE_BOT, "steady.py": "def answer(text):\n    return 'Answer: A'\n"},
     "before": (TOLD + "steady.py:answer", "! " + TOLD + "once.py:answer"),
 }
@@ -341,8 +341,8 @@ AGAIN_ROWS = [
           {"exit": 2, "state": "out_of_budget"}, {"state": "completed"}, other="--no-cache", **ASLEEP),
     again("retry", "--trace", "calls of models are written down", "--no-cache --trace calls.jsonl",
           {"file calls.jsonl": "judge"}, {"no file calls.jsonl": ""}, **ASLEEP),
-    again("retry", "--no-cache", "models are asked anew", "--no-cache", {"spent.cached": 0}, {"spent.cached": 2},
-          **ASLEEP),
+    again("retry", "--no-cache", "new replies are not kept", "--no-cache", {"replies": 0}, {"replies": 2},
+          **{**ASLEEP, "before": ASLEEP["before"][1:]}, look="cache --json"),
     again("retry", "--record-judge", "replies are written down", "--record-judge said.jsonl",
           {"file said.jsonl": "weighted_criteria"}, {"no file said.jsonl": ""}, **ASLEEP),
 ]  # fmt: skip

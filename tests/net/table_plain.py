@@ -7,7 +7,7 @@ from net.rows import Row
 TABLE = "id,Question,Answer,Output\na,What is 2+2?,4,It is 4.\nb,Capital of France?,Paris,paris\nc,Six?,6,6\n"
 FILES = {"my.csv": TABLE}
 TOPICS = {"my.csv": "id,Question,Answer,Output,topic\na,2+2?,4,4,math\nb,Six?,6,6,math\nc,Rome?,Italy,Spain,places\n"}
-UNCLEAR = {"my.csv": "id,ask,text,expected,response\na,2+2?,x,4,4\n"}
+UNCLEAR = {"my.csv": "id,stimulus,other,expected,response\na,2+2?,x,4,4\n"}
 RUN = "run my.csv --json"
 
 
@@ -38,18 +38,18 @@ ROWS = [
     Row("compare --by", "plain: by a column", "--by topic", "compare one two", {"out": "topic=places"},
         {"no out": "topic=places"}, world="nothing", files=TOPICS,
         before=("run my.csv --match exact --name one", "run my.csv --match includes --name two")),
-    Row("run --map", "the input is the column that is named", "--map input=ask", "run my.csv --match exact --json",
-        {"passed": 1}, {"exit": 2, "has detail": "--map input=ask"}, world="nothing", files=UNCLEAR),
+    Row("run --map", "the input is the column that is named", "--map input=stimulus", "run my.csv --match exact --json",
+        {"passed": 1}, {"exit": 2, "has detail": "--map input=stimulus"}, world="nothing", files=UNCLEAR),
     Row("run --map", "no column is what was answered", "--map response=", "run my.csv --match exact --json",
         {"exit": 2, "has detail": "answers are missing"}, {"passed": 1}, world="nothing", files=FILES),
     Row("run --map", "a role that there is not", "--map inptu=Question", RUN,
         {"exit": 2, "err": "did you mean `input`"}, {"passed": 3}, other="--match includes", world="nothing",
         files=FILES),
-    Row("validate --map", "the columns are said", "--map input=ask", "validate my.csv --json",
+    Row("validate --map", "the columns are said", "--map input=stimulus", "validate my.csv --json",
         {"valid": True, "files.0.dialect": "plain",
-         "files.0.columns": "ask → input, expected → expected, response → response, id → id; labels: text"},
+         "files.0.columns": "stimulus → input, expected → expected, response → response, id → id; labels: other"},
         {"exit": 2, "valid": False}, world="nothing", files=UNCLEAR),
-    Row("convert --map", "the column that is named becomes the question", "--map input=ask",
+    Row("convert --map", "the column that is named becomes the question", "--map input=stimulus",
         "convert my.csv -o out.json", {"file out.json": "2+2?"}, {"exit": 2}, world="nothing", files=UNCLEAR),
     Row("convert --to", "plain: a table", "--to plain", "convert my.csv -o out.jsonl --map expected=",
         {"file out.jsonl": "Capital of France?"}, {"exit": 2}, other="--to golden", world="nothing", files=FILES),

@@ -91,7 +91,9 @@ def request_for(work: Workspace, dataset: Dataset, target: TargetInput, options:
     own = {
         name: value for name, value in options.items() if name not in (*WorkspaceOptions.__annotations__, "progress")
     }
-    takes = {each.name: each.type for each in fields(RunRequest) if each.name not in ("datasets", "target")}
+    takes = {
+        each.name: each.type for each in fields(RunRequest) if each.name not in ("datasets", "target", "asks_anew")
+    }
     if unknown := own.keys() - takes.keys():
         known = ", ".join(sorted({*takes, *WorkspaceOptions.__annotations__, "progress"}))
         raise ConfigInvalid(f"evaluate takes no {', '.join(sorted(unknown))}; it takes {known}")
