@@ -61,7 +61,7 @@ async def test_a_run_its_failed_gate_and_a_label_reach_a_receiver_who_can_check_
         sending_webhooks(call.host, PACE),
     ):
         webhook = await a_webhook(call, receiver.url)
-        run = await a_run(call, "mean_latency <= 0 s", "pass_rate >= 0")
+        run = await a_run(call, "pass_rate <= 0.1", "pass_rate >= 0")
         await receiver.until(2)
         given = await call("POST", f"/runs/{run['run_id']}/labels", LABEL)
         assert given.status == 201, given.body
@@ -74,7 +74,7 @@ async def test_a_run_its_failed_gate_and_a_label_reach_a_receiver_who_can_check_
     assert abs(time.time() - int(receiver.came[0][0]["Howsure-Timestamp"])) < 60
     told = by_event["run.completed"]["data"]["run"]
     assert (told["run_id"], told["status"], told["total"]) == (run["run_id"], "completed", 8)
-    assert [gate["expression"] for gate in by_event["gate.failed"]["data"]["gates"]] == ["mean_latency <= 0 s"]
+    assert [gate["expression"] for gate in by_event["gate.failed"]["data"]["gates"]] == ["pass_rate <= 0.1"]
     label = by_event["label.added"]["data"]["label"]
     assert (label["label_id"], label["opinion"]) == (given.body["label_id"], "pass")
     assert sorted(each["id"] for each in deliveries) == sorted(receiver.ids)
