@@ -143,6 +143,12 @@ def spoil(name: str, path: Path) -> None:
             text = inspect_archive(path, [inspect_sample(1)]).read_bytes()
             at = text.index(b"samples/1_epoch_1.json") + 60
             path.write_bytes(text[:at] + bytes([text[at] ^ 0xFF]) + text[at + 1 :])
+        case "member past the end":
+            text = inspect_archive(path, [inspect_sample(1)], zstd=True).read_bytes()
+            at = text.rindex(
+                b"header.json"
+            )  # before it, in the directory of the archive, stands where the member begins
+            path.write_bytes(text[: at - 4] + (len(text) - 10).to_bytes(4, "little") + text[at:])
         case "no header":
             inspect_archive(path, [inspect_sample(1)], header=False)
         case _:
@@ -157,6 +163,7 @@ def spoil(name: str, path: Path) -> None:
     ("latin-1", "log.json", "encoding"),
     ("cut archive", "log.eval", "broken-archive"),
     ("broken member", "log.eval", "broken-archive"),
+    ("member past the end", "log.eval", "broken-archive"),
     ("no header", "log.eval", "unfinished-log"),
     ("bomb", "log.eval", "archive-too-large"),
 ])  # fmt: skip

@@ -335,10 +335,11 @@ class ResultsArchive:
         file = self._zip.fp
         if file is None:
             raise EOFError("the archive is closed")
-        file.seek(info.header_offset)
-        signature, name_size, extra_size = unpack("<4s22xHH", file.read(30))
-        if signature != b"PK\x03\x04":
+        file.seek(max(0, info.header_offset))
+        head = file.read(30)
+        if len(head) < 30 or not head.startswith(b"PK\x03\x04"):
             raise BadZipFile("no member begins at its place")
+        name_size, extra_size = unpack("<26xHH", head)
         file.seek(name_size + extra_size, 1)
         try:
             reader = zstandard.ZstdDecompressor().stream_reader(file.read(info.compress_size), read_across_frames=True)
