@@ -144,6 +144,7 @@ FINDS = [
         "half a character that Python reads",
         "id,input,output,expected,scores,is_root\n1,2+2,4,4,\"{'\\ud800': True}\",True\n",
     ),
+    row("changed datasets .csv", "a first column called []", "[],question\n1,Hi?\n"),
     row("adk events", "a call that is a list", [{"author": "a", "content": {"parts": [{"function_call": ["x"]}]}}]),
     row("adk traces", "logs that are no list", [{"name": "call_llm", "logs": True}]),
     row("what functions return", "half a character", HALF),
