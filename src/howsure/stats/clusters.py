@@ -126,8 +126,8 @@ def _mixture_quantile(share: float, rate: float, effective: Floats, shares: Floa
     return float(brentq(lambda x: float((shares * betainc(good, bad, x)).sum()) - share, 0.0, 1.0, xtol=1e-8))
 
 
-LIKE_COPIES = 3
-"""Only a similarity near 1 makes cases as good as copies: its third power says how nearly."""
+LIKE_COPIES = 4
+"""Only a similarity near 1 makes cases as good as copies: its fourth power says how nearly."""
 FEW_DISSENTING = 3
 ENOUGH_DISSENTING = 40
 """With this many clusters that have a verdict of the rarer kind, the variance between clusters can be trusted."""

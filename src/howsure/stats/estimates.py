@@ -71,6 +71,8 @@ less and less."""
 UNUSUAL_LOGS = 3.0
 """Logarithms that are this far from a normal curve (squared standard errors of skewness, times 4, and of kurtosis)
 count half."""
+FEWEST_AMOUNTS = 10
+"""Below this many amounts their skewness is raised no further than for so many."""
 LEAST_SHARE = 1e-3
 """Amounts below this share of the mean, such as zero, are raised to it before logarithms are taken."""
 
@@ -204,8 +206,8 @@ def _lognormal_interval(logs: Floats, found: RobustMean, confidence: float) -> I
     return exp(middle - down), exp(middle + up)
 
 
-MOST_LOG = 100.0
-"""Beyond this the exponential is as good as infinite."""
+MOST_LOG = log(1000)
+"""An end that is a thousand times the mean says that nothing is known, as well as a higher one."""
 
 
 def _shape(values: Floats) -> tuple[float, float]:
@@ -222,7 +224,7 @@ def _skewed_interval(grouped: ClusterSums, found: RobustMean, confidence: float)
     """Hall's cubic transformation of Student's t (1992): the interval reaches further on the side of the tail. Small
     samples show too little of their skewness: it is raised by a factor that falls to 1."""
     count = len(grouped.sums)
-    skewness = _shape(grouped.sums - found.mean * grouped.sizes)[0] * (1 + 5 / count)
+    skewness = _shape(grouped.sums - found.mean * grouped.sizes)[0] * (1 + 5 / max(count, FEWEST_AMOUNTS))
     bend, root = skewness / (3 * sqrt(count)), float(student.ppf((1 + confidence) / 2, found.freedom))
     if abs(bend) < SAME:
         return found.interval(confidence)
