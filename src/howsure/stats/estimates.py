@@ -74,7 +74,7 @@ count half."""
 FEWEST_AMOUNTS = 10
 """Below this many amounts their skewness is raised no further than for so many."""
 LEAST_SHARE = 1e-3
-"""Amounts below this share of the mean, such as zero, are raised to it before logarithms are taken."""
+"""Amounts below this share of the mean are raised to it before logarithms are taken."""
 
 
 def estimate_mean(
@@ -207,7 +207,7 @@ def _lognormal_interval(logs: Floats, found: RobustMean, confidence: float) -> I
 
 
 MOST_LOG = log(1000)
-"""An end that is a thousand times the mean says that nothing is known, as well as a higher one."""
+"""An end that is a thousand times the estimate says that nothing is known, as well as a higher one."""
 
 
 def _shape(values: Floats) -> tuple[float, float]:

@@ -207,7 +207,7 @@ def test_clusters_of_amounts_that_differ_in_size_keep_their_mean_inside() -> Non
     assert found.interval[0] < found.value < found.interval[1]
 
 
-def test_amounts_that_hardly_differ_are_as_good_as_even() -> None:
+def test_few_amounts_that_hardly_differ_have_a_short_interval() -> None:
     near = estimate_mean([1.0, 1.1, 0.9, 1.2, 1.0])
     assert near is not None
     assert near.interval == pytest.approx((0.910, 1.256), abs=1e-3), "Student's t has 0.898 to 1.182"
