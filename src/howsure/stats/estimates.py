@@ -66,8 +66,8 @@ def estimate_rate(
 
 
 FEW_AMOUNTS = 12
-"""So few amounts (costs, latencies) hardly show their tail: the upper end is the higher one of two, and from here on
-less and less."""
+"""So few amounts (costs, latencies) hardly show their tail: the upper end is the highest one of all methods, and from
+here on less and less."""
 UNUSUAL_LOGS = 3.0
 """Logarithms that are this far from a normal curve (squared standard errors of skewness, times 4, and of kurtosis)
 count half."""
@@ -178,6 +178,8 @@ def _amount_interval(grouped: ClusterSums, found: RobustMean, confidence: float)
     the nearer to the latter. Its lower end only widens."""
     low, high = _skewed_interval(grouped, found, confidence)
     amounts = grouped.sums / grouped.sizes
+    few = min(1.0, (FEW_AMOUNTS / len(amounts)) ** 2)
+    high += few * max(0.0, found.interval(confidence)[1] - high)
     if amounts.min() <= 0:
         return max(0.0, low), high
     logs = np.log(np.maximum(amounts, LEAST_SHARE * found.mean))
@@ -187,7 +189,6 @@ def _amount_interval(grouped: ClusterSums, found: RobustMean, confidence: float)
     # Where clusters differ in size, the mean of their means is not that of the values.
     least, most = (end * found.mean / float(amounts.mean()) for end in _lognormal_interval(logs, found, confidence))
     between = high ** (1 - share) * most**share
-    few = min(1.0, (FEW_AMOUNTS / len(logs)) ** 2)
     lower = min(low, (1 - share) * low + share * least, found.mean)
     return max(0.0, lower), max(found.mean, between + few * max(0.0, high - between))
 

@@ -200,6 +200,13 @@ def test_few_amounts_that_differ_by_much_have_an_end_that_can_be_read() -> None:
     assert 1_000 < found.interval[1] < 10_000_000
 
 
+def test_few_amounts_that_lean_down_reach_up_as_far_as_student_s_t() -> None:
+    found = estimate_mean([0.0, 1.0, 1.0])
+    assert found is not None and found.interval is not None
+    assert found.interval[0] == 0.0
+    assert found.interval[1] == pytest.approx(2 / 3 + 4.302653 / 3, abs=1e-6)
+
+
 def test_clusters_of_amounts_that_differ_in_size_keep_their_mean_inside() -> None:
     values = [1.0] * 40 + [9.0, 4.0, 6.0]
     found = estimate_mean(values, clusters=["big"] * 40 + ["a", "b", "c"])
