@@ -32,7 +32,28 @@ OTHERS = ("coverage_labels", "coverage_sure", "coverage_models", "coverage_width
 DRAWS, SEED = 2000, 11
 GRADES = (1.0, 2.0, 3.0, 4.0, 5.0)
 CEILING = (0.02, 0.03, 0.05, 0.2, 0.7)
+SHAPES = {
+    "at the ceiling": CEILING,
+    "nearly all 4 or 5": (0.0, 0.0, 0.02, 0.38, 0.6),
+    "of 4 and 5, with one 1 in twenty": (0.05, 0.0, 0.0, 0.38, 0.57),
+    "at the floor": CEILING[::-1],
+}
 Random = np.random.Generator
+TENFOLD = "costs of which one in ten is tenfold"
+AMOUNTS: dict[str, tuple[Callable[[Random, tuple[int, int]], Any], float]] = {
+    "lognormal costs": (lambda random, size: random.lognormal(0, 1, size), exp(0.5)),
+    "lognormal costs of spread 0.5": (lambda random, size: random.lognormal(0, 0.5, size), exp(0.125)),
+    "lognormal costs of spread 1.5": (lambda random, size: random.lognormal(0, 1.5, size), exp(1.125)),
+    "exponential latencies": (lambda random, size: random.exponential(1, size), 1.0),
+    "gamma latencies of shape 0.5": (lambda random, size: random.gamma(0.5, 1, size), 0.5),
+    "gamma latencies of shape 2": (lambda random, size: random.gamma(2, 1, size), 2.0),
+    TENFOLD: (
+        lambda random, size: random.lognormal(0, 0.5, size) * random.choice((1, 10), size, p=(0.9, 0.1)),
+        1.9 * exp(0.125),
+    ),
+}
+SHOWN = {TENFOLD: 30}
+"""From so many on: among fewer there may be none of the kind that counts most."""
 
 
 def holds(interval: Interval | None, truth: float) -> bool:
@@ -62,6 +83,15 @@ def rate_rows(draws: int, random: Random) -> Iterator[Row]:
                 if holds(_cluster_interval(np.repeat([10.0, 0.0], [passed, clusters - passed])), rate)
             )
             yield f"rate of {clusters} clusters of 10 copies, {rate:.0%} (exactly)", held, HELD
+    for clusters in (4, 10, 15, 20, 31, 40, 100, 200):
+        yield f"the worst rate from 50% to 99.5% of {clusters} clusters of copies (exactly)", _copies(clusters), HELD
+
+
+def _copies(clusters: int) -> float:
+    counts = np.arange(clusters + 1)
+    limits = [_cluster_interval(np.repeat([10.0, 0.0], [passed, clusters - passed])) for passed in counts]
+    rates = np.arange(0.5, 0.996, 0.005)
+    return min(float(binom.pmf(counts, clusters, rate) @ [holds(each, rate) for each in limits]) for rate in rates)
 
 
 def _clustered(random: Random, clusters: int, rate: float) -> bool:
@@ -74,19 +104,22 @@ def _cluster_interval(sums: Any) -> Interval | None:
 
 
 def mean_rows(draws: int, random: Random) -> Iterator[Row]:
-    grades = float(np.dot(GRADES, CEILING))
     for n in (8, 15, 30, 100, 1000):
-        own = random.choice(GRADES, size=(min(draws, 200_000 // n), n), p=CEILING)
-        found = [estimate_mean(each, bounds=(1.0, 5.0)) for each in own.tolist()]
-        yield f"mean of {n} grades of 1 to 5 at the ceiling", _held(found, grades), HELD
-        if n >= 30:
-            ours = [each.interval[1] - each.interval[0] for each in found if each and each.interval]
-            plain = 2 * student.ppf(0.975, n - 1) * own.std(axis=1, ddof=1) / np.sqrt(n)
-            yield f"its median width beside Student's t, {n} grades", float(np.median(ours) / np.median(plain)), WIDTH
-    for n in (8, 15, 30, 60, 1000):
-        # So near the promise that more draws are needed to see it.
-        costs = random.lognormal(0, 1, size=(min(5 * draws, 400_000 // n), n))
-        yield f"mean of {n} lognormal costs", _held([estimate_mean(each) for each in costs.tolist()], exp(0.5)), HELD
+        for word, shares in SHAPES.items():
+            # So near the promise that more draws are needed to see it.
+            own = random.choice(GRADES, size=(min(2 * draws, 1_000_000 // n), n), p=shares)
+            found = [estimate_mean(each, bounds=(1.0, 5.0)) for each in own.tolist()]
+            yield f"mean of {n} grades of 1 to 5 {word}", _held(found, float(np.dot(GRADES, shares))), HELD
+            if n >= 30:
+                ours = [each.interval[1] - each.interval[0] for each in found if each and each.interval]
+                plain = 2 * student.ppf(0.975, n - 1) * own.std(axis=1, ddof=1) / np.sqrt(n)
+                width = float(np.median(ours) / np.median(plain))
+                yield f"its median width beside Student's t, {n} grades {word}", width, WIDTH
+    for word, (draw, truth) in AMOUNTS.items():
+        for n in (8, 15, 30, 60, 300, 1000):
+            if n >= SHOWN.get(word, 0):
+                amounts = draw(random, (min(5 * draws, 1_000_000 // n), n))
+                yield f"mean of {n} {word}", _held([estimate_mean(each) for each in amounts.tolist()], truth), HELD
     for n in (10, 20, 100):
         ease = random.beta(3, 0.5, size=(draws, n))
         tries = random.binomial(4, ease).tolist()

@@ -28,10 +28,9 @@ Found = tuple[float, Interval | None]
 Setting = tuple[str, Callable[[Random], Found]]
 WALD, WIDTH = 3.92, 1.25
 MOST_DRAWS, MOST_SLOW = 400, 100
-COSTS, COST_DRAWS = "lognormal costs", 2_000
+COST_DRAWS = 2_000
+COSTS = ("lognormal costs", "lognormal costs of spread 1.5", "exponential latencies", "gamma latencies of shape 2")
 """A few great costs decide the spread: fewer draws measure it badly."""
-WIDE = {"mean of 30 lognormal costs": 1.5}
-"""Thirty costs do not show the tail, and an interval that holds all the same is wider."""
 
 
 def clustered(random: Random, clusters: int, rate: float) -> Found:
@@ -41,10 +40,28 @@ def clustered(random: Random, clusters: int, rate: float) -> Found:
     return found.value, found.interval
 
 
-def costs(random: Random, n: int) -> Found:
-    found = estimate_mean(random.lognormal(0, 1, n).tolist())
+def amounts(random: Random, n: int, word: str) -> Found:
+    found = estimate_mean(coverage.AMOUNTS[word][0](random, (1, n))[0].tolist())
     assert found is not None
     return found.value, found.interval
+
+
+def copies(random: Random, clusters: int) -> Found:
+    sums = np.where(random.random(clusters) < 0.8, 10.0, 0.0)
+    found = cluster_rate(ClusterSums(sums=sums, sizes=np.full(clusters, 10.0)))
+    return found.value, found.interval
+
+
+def bootstrap_widths(random: Random, n: int, word: str) -> tuple[float, float]:
+    """Ours, and that of the bootstrap-t (Efron, 1981)."""
+    drawn = coverage.AMOUNTS[word][0](random, (1, n))[0]
+    found = estimate_mean(drawn.tolist())
+    assert found is not None and found.interval is not None
+    again = drawn[random.integers(0, n, (999, n))]
+    # A sample of one value again and again has no spread.
+    t = (again.mean(axis=1) - drawn.mean()) / np.maximum(again.std(axis=1), 1e-9)
+    ends = np.quantile(t, (0.025, 0.975))
+    return found.interval[1] - found.interval[0], float((ends[1] - ends[0]) * drawn.std())
 
 
 def grades(random: Random, n: int, tries: int) -> Found:
@@ -139,8 +156,10 @@ def shrunken(random: Random, judged: int) -> Found:
 def settings() -> Iterator[Setting]:
     for clusters in (30, 100):
         yield f"rate of {clusters} clusters of 10, 80%", partial(clustered, clusters=clusters, rate=0.8)
+        yield f"rate of {clusters} clusters of copies, 80%", partial(copies, clusters=clusters)
     for n in (30, 60, 1000):
-        yield f"mean of {n} lognormal costs", partial(costs, n=n)
+        for word in COSTS:
+            yield f"mean of {n} {word}", partial(amounts, n=n, word=word)
     for n in (30, 100):
         yield f"mean grade of {n} cases tried 3 times", partial(grades, n=n, tries=3)
         yield f"pass@2 of {n} cases tried 4 times", partial(tries, n=n)
@@ -170,8 +189,12 @@ def rows(draws: int, seed: int) -> Iterator[tuple[str, float, float]]:
         yield (
             f"{name}: median width beside Wald's, spread known",
             float(np.median(widths)) / (WALD * spread),
-            WIDE.get(name, WIDTH),
+            WIDTH,
         )
+    for n in (30, 60, 1000):
+        random, name = np.random.default_rng([seed, n]), f"mean of {n} {coverage.TENFOLD}"
+        both = np.median([bootstrap_widths(random, n, coverage.TENFOLD) for _ in range(min(draws, COST_DRAWS))], axis=0)
+        yield f"{name}: median width beside the bootstrap-t", float(both[0] / both[1]), WIDTH
     for n, share in ((30, 0.5), (100, 0.95), (1000, 0.95)):
         random = np.random.default_rng([seed, n])
         both = np.median([percentile_widths(random, n, share) for _ in range(min(draws, MOST_DRAWS))], axis=0)

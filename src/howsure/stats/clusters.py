@@ -66,21 +66,22 @@ def count_clusters(sums: Floats, sizes: Floats) -> ClusterCounts:
 
 
 def mixture_interval(sums: Floats, sizes: Floats, confidence: float = 0.95) -> Interval:
-    """The central interval of the mixture. At a rate of 0 or 1 its outer end is that of the scale. Where few clusters
-    have a verdict of the rarer kind, the outer end is the exact one (Clopper and Pearson's) for each similarity."""
-    counts = count_clusters(sums, sizes)
-    effective = 1 / (similarity_levels() * counts.spread + (1 - similarity_levels()) / counts.cases)
+    """The central interval of the mixture. At a rate of 0 or 1 its outer end is that of the scale. The more alike the
+    cases of a cluster, the nearer both ends are to the exact ones (Clopper and Pearson's): copies are single cases.
+    Where few clusters have a verdict of the rarer kind, the outer end is the exact one for each similarity."""
+    counts, levels = count_clusters(sums, sizes), similarity_levels()
+    effective = 1 / (levels * counts.spread + (1 - levels) / counts.cases)
     shares = similarity_weights(counts, effective)
     # Negligible similarities cost as much to evaluate as the others.
     relevant = shares > NEGLIGIBLE
     effective, shares = effective[relevant], shares[relevant] / shares[relevant].sum()
-    tail, rate = (1 - confidence) / 2, counts.rate
+    tail, rate, added = (1 - confidence) / 2, counts.rate, 1 - levels[relevant] ** LIKE_COPIES
     rarer = sizes - sums if rate >= 1 / 2 else sums
-    exact = bool(np.count_nonzero(rarer) <= FEW_DISSENTING)
-    low = 0.0 if rate == 0 else _mixture_quantile(tail, rate, effective, shares, exact=exact and rate < 1 / 2)
+    outer = added * (np.count_nonzero(rarer) > FEW_DISSENTING)
+    low = 0.0 if rate == 0 else _mixture_quantile(tail, rate, effective, shares, outer if rate < 1 / 2 else added)
     high = 1.0
     if rate < 1:
-        high = 1 - _mixture_quantile(tail, 1 - rate, effective, shares, exact=exact and rate >= 1 / 2)
+        high = 1 - _mixture_quantile(tail, 1 - rate, effective, shares, outer if rate >= 1 / 2 else added)
     return min(low, rate), max(high, rate)
 
 
@@ -118,13 +119,15 @@ def _likelihood(counts: ClusterCounts, rates: Floats) -> Floats:
     return found
 
 
-def _mixture_quantile(share: float, rate: float, effective: Floats, shares: Floats, *, exact: bool) -> float:
-    """The rate with this share of the mixture below it; `exact`: for each similarity, the lower end of Clopper and
-    Pearson."""
-    good, bad = (0 if exact else 1) + rate * effective, 1 + (1 - rate) * effective
+def _mixture_quantile(share: float, rate: float, effective: Floats, shares: Floats, added: Floats) -> float:
+    """The rate with this share of the mixture below it. What is `added` to the passes, by similarity: 0 for the lower
+    end of Clopper and Pearson, 1 for that of a beta distribution for which every rate was as likely before."""
+    good, bad = added + rate * effective, 1 + (1 - rate) * effective
     return float(brentq(lambda x: float((shares * betainc(good, bad, x)).sum()) - share, 0.0, 1.0, xtol=1e-8))
 
 
+LIKE_COPIES = 4
+"""Only a similarity near 1 makes cases as good as copies: its fourth power says how nearly."""
 FEW_DISSENTING = 3
 ENOUGH_DISSENTING = 40
 """With this many clusters that have a verdict of the rarer kind, the variance between clusters can be trusted."""

@@ -7,17 +7,17 @@ pass); every choice of k counts once."""
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from math import ceil, comb, exp, floor, inf, log, sqrt
+from math import ceil, comb, exp, floor, hypot, inf, log, sqrt
 from statistics import fmean
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv
-from scipy.stats import binom, skew
+from scipy.special import betaincinv, gammaincinv
+from scipy.stats import binom
 from scipy.stats import t as student
 
-from howsure.stats.clusters import ClusterSums, RobustMean, cluster_sums, clustered_rate, robust_mean
+from howsure.stats.clusters import ClusterSums, Floats, RobustMean, cluster_sums, clustered_rate, robust_mean
 from howsure.stats.intervals import Estimate, Interval, IntervalMethod, rate_interval
 
 EXACT_BELOW = 300
@@ -65,10 +65,16 @@ def estimate_rate(
     return Estimate(value=value, interval=interval, n=n, clusters=n, form=form, confidence=confidence)
 
 
-FEW_AMOUNTS = 10
-"""With fewer amounts (costs, latencies) the tail cannot be estimated: that of a lognormal is assumed."""
+FEW_AMOUNTS = 12
+"""So few amounts (costs, latencies) hardly show their tail: the upper end is the highest one of all methods, and from
+here on less and less."""
+UNUSUAL_LOGS = 3.0
+"""Logarithms that are this far from a normal curve (squared standard errors of skewness, times 4, and of kurtosis)
+count half."""
+FEWEST_AMOUNTS = 10
+"""Below this many amounts their skewness is raised no further than for so many."""
 LEAST_SHARE = 1e-3
-"""Amounts below this share of the mean, such as zero, are raised to it before logarithms are taken."""
+"""Amounts below this share of the mean are raised to it before logarithms are taken."""
 
 
 def estimate_mean(
@@ -78,9 +84,10 @@ def estimate_mean(
     *,
     bounds: Interval | None = None,
 ) -> Estimate | None:
-    """The mean with the interval that fits. `bounds` are the ends of the scale: half an unseen value is assumed at
-    each, so that an end that most values have reached is not taken for certain. Without them, amounts (nothing
-    below zero) have Student's t corrected for their skewness, other values Student's t. Values that belong together
+    """The mean with the interval that fits. `bounds` are the ends of the scale: up to half an unseen value is assumed
+    at each, so that an end that most values have reached is not taken for certain. Without them, amounts (nothing
+    below zero) have Student's t corrected for their skewness, or the interval of a lognormal distribution if they look
+    like one; other values Student's t. Values that belong together
     count by their clusters. None if there is no value."""
     if not len(values):
         return None
@@ -103,8 +110,7 @@ def estimate_mean(
     if min(values) < 0:
         form = IntervalMethod.STUDENT if apart else IntervalMethod.CLUSTER_ROBUST
         return replace(plain, interval=found.interval(confidence), form=form)
-    skewed = _few_amounts if count < FEW_AMOUNTS else _skewed_interval
-    return replace(plain, interval=skewed(grouped, found, confidence), form=IntervalMethod.SKEWED)
+    return replace(plain, interval=_amount_interval(grouped, found, confidence), form=IntervalMethod.SKEWED)
 
 
 def weighted_mean(
@@ -143,41 +149,83 @@ SAME = 1e-12
 """Errors below this share of the mean come from rounding."""
 
 
+LEAST_UNSEEN, MOST_UNSEEN = 0.4, 0.5
+"""How much of a value may hide at an end of the scale: half of one in 20 values or fewer, less from there to 30."""
+
+
 def bounded_interval(found: RobustMean, bounds: Interval, confidence: float = 0.95) -> Interval:
-    """The interval of a mean between two bounds. To the values seen, half a value at each bound is added; the mean of
-    values that are weighed at random then has a distribution with known mean and variance, and the beta distribution
-    with these gives the ends. For zeros and ones this is Jeffreys's interval."""
+    """The interval of a mean between two bounds. For each end of it, half a value (or a little less) at the bound on
+    its side is added to the values seen; the mean of values that are weighed at random then has a distribution with
+    known mean and variance, and the beta distribution with these gives the end."""
     low, high = bounds
-    span, units = high - low, found.freedom + 1
+    span, units, tail = high - low, found.freedom + 1, (1 - confidence) / 2
     mean, spread = (found.mean - low) / span, found.error**2 * found.freedom / span**2
-    centre = (units * mean + 0.5) / (units + 1)
-    variance = ((units * (spread + mean**2) + 0.5) / (units + 1) - centre**2) / (units + 2)
+    bottom, top = _lower_bounded(mean, spread, units, tail), 1 - _lower_bounded(1 - mean, spread, units, tail)
+    return min(low + span * bottom, found.mean), max(low + span * top, found.mean)
+
+
+def _lower_bounded(mean: float, spread: float, units: float, tail: float) -> float:
+    """The lower end for a mean between 0 and 1 of this many values, where more zeros may hide."""
+    total = units + min(MOST_UNSEEN, max(LEAST_UNSEEN, 0.2 + 6 / units))
+    centre = units * mean / total
+    variance = (units * (spread + mean**2) / total - centre**2) / (total + 1)
     strength = centre * (1 - centre) / variance - 1
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    ends = low + span * betaincinv(centre * strength, (1 - centre) * strength, tails)
-    return min(float(ends[0]), found.mean), max(float(ends[1]), found.mean)
+    return float(betaincinv(centre * strength, (1 - centre) * strength, tail))
 
 
-def _few_amounts(grouped: ClusterSums, found: RobustMean, confidence: float) -> Interval:
-    """Student's t, widened to Cox's interval for the mean of a lognormal distribution."""
-    logs = np.log(np.maximum(grouped.sums / grouped.sizes, LEAST_SHARE * found.mean))
-    variance, count = float(logs.var(ddof=1)), len(logs)
-    middle = float(logs.mean()) + variance / 2
-    spread = sqrt(variance / count + variance**2 / (2 * (count - 1)))
-    half = min(float(student.ppf((1 + confidence) / 2, count - 1)) * spread, MOST_LOG)
-    low, high = found.interval(confidence)
-    return max(0.0, min(low, exp(middle - half))), max(high, exp(middle + half))
+def _amount_interval(grouped: ClusterSums, found: RobustMean, confidence: float) -> Interval:
+    """Between Hall's interval and that of a lognormal distribution: the more the logarithms look like a normal curve,
+    the nearer to the latter. Its lower end only widens."""
+    low, high = _skewed_interval(grouped, found, confidence)
+    amounts = grouped.sums / grouped.sizes
+    few = min(1.0, (FEW_AMOUNTS / len(amounts)) ** 2)
+    high += few * max(0.0, found.interval(confidence)[1] - high)
+    if amounts.min() <= 0:
+        return max(0.0, low), high
+    logs = np.log(np.maximum(amounts, LEAST_SHARE * found.mean))
+    skewness, kurtosis = _shape(logs)
+    unusual = len(logs) * (4 * skewness**2 / 6 + kurtosis**2 / 24)
+    share = 1 / (1 + (unusual / UNUSUAL_LOGS) ** 2)
+    # Where clusters differ in size, the mean of their means is not that of the values.
+    least, most = (end * found.mean / float(amounts.mean()) for end in _lognormal_interval(logs, found, confidence))
+    between = high ** (1 - share) * most**share
+    lower = min(low, (1 - share) * low + share * least, found.mean)
+    return max(0.0, lower), max(found.mean, between + few * max(0.0, high - between))
 
 
-MOST_LOG = 100.0
-"""Beyond this the exponential is as good as infinite."""
+def _lognormal_interval(logs: Floats, found: RobustMean, confidence: float) -> Interval:
+    """For the mean of a lognormal distribution: that of Zou, Huo and Taleban (2009), which allows for how uncertain the
+    variance of few logarithms is, and with more of them towards Cox's, which is narrower."""
+    freedom, variance = found.freedom, float(logs.var(ddof=1))
+    middle, of_mean = float(logs.mean()) + variance / 2, variance / (freedom + 1)
+    quantile = float(student.ppf((1 + confidence) / 2, freedom))
+    cox = quantile * sqrt(of_mean + variance**2 / (2 * freedom))
+    quantiles = 2 * gammaincinv(freedom / 2, [(1 + confidence) / 2, (1 - confidence) / 2])
+    apart = (variance / 2 * abs(1 - freedom / float(each)) for each in quantiles)
+    few = min(1.0, FEW_AMOUNTS / len(logs))
+    down, up = (min(MOST_LOG, (1 - few) * cox + few * hypot(quantile * sqrt(of_mean), each)) for each in apart)
+    return exp(middle - down), exp(middle + up)
+
+
+MOST_LOG = log(1000)
+"""An end that is a thousand times the estimate says that nothing is known, as well as a higher one."""
+
+
+def _shape(values: Floats) -> tuple[float, float]:
+    """The skewness, corrected for few values, and the excess kurtosis."""
+    count, apart = len(values), values - values.mean()
+    square = float((apart**2).mean())
+    if count < 3 or square <= 0:
+        return 0.0, 0.0
+    skewness = float((apart**3).mean()) / square**1.5 * sqrt(count * (count - 1)) / (count - 2)
+    return skewness, float((apart**4).mean()) / square**2 - 3
 
 
 def _skewed_interval(grouped: ClusterSums, found: RobustMean, confidence: float) -> Interval:
     """Hall's cubic transformation of Student's t (1992): the interval reaches further on the side of the tail. Small
     samples show too little of their skewness: it is raised by a factor that falls to 1."""
     count = len(grouped.sums)
-    skewness = float(skew(grouped.sums - found.mean * grouped.sizes, bias=False)) * (1 + 6 / count)
+    skewness = _shape(grouped.sums - found.mean * grouped.sizes)[0] * (1 + 5 / max(count, FEWEST_AMOUNTS))
     bend, root = skewness / (3 * sqrt(count)), float(student.ppf((1 + confidence) / 2, found.freedom))
     if abs(bend) < SAME:
         return found.interval(confidence)
@@ -185,7 +233,7 @@ def _skewed_interval(grouped: ClusterSums, found: RobustMean, confidence: float)
         found.mean - found.error * (float(np.cbrt(1 + 3 * bend * (quantile - bend / 2))) - 1) / bend
         for quantile in (root, -root)
     )
-    return max(0.0, low), high
+    return low, high
 
 
 def _without_spread(found: Estimate, bounds: Interval | None) -> Estimate:
