@@ -20,9 +20,9 @@ MOST_LOG = 4.0
 """No end of an interval lies further away than this factor, as a logarithm."""
 INSIDE, WIDTH = 5, 12
 """How many sums describe the inside of cases, and how many there are in all."""
-HIDDEN, EXCESS = 3, 2
-"""Few cases show too little of how much their spreads differ: what they show is raised by 1 + HIDDEN / cases, and what
-lies beyond that of a normal distribution counts EXCESS times."""
+HIDDEN, EXCESS, EXCESS_OF_FEW, FEW_CASES = 3, 2, 4, 20
+"""Cases show too little of how much their spreads differ: what they show is raised by 1 + HIDDEN / cases, and what lies
+beyond that of a normal distribution counts EXCESS times, of fewer than FEW_CASES more often."""
 
 
 class VarianceSplit(Struct, frozen=True, kw_only=True):
@@ -131,7 +131,8 @@ def _large_sample(seen: Floats, left_out: Floats, freedom: tuple[float, float], 
             continue
         spread = (count - 1) / count * float(((left_out[:, place] - left_out[:, place].mean()) ** 2).sum())
         shown = spread / (2 * seen[place] ** 2) * (1 + HIDDEN / count)
-        degrees = 1 / (1 / normal + EXCESS * max(0.0, shown - 1 / normal))
+        excess = EXCESS if count >= FEW_CASES else EXCESS_OF_FEW
+        degrees = 1 / (1 / normal + excess * max(0.0, shown - 1 / normal))
         below, above = 1 - degrees / chi2.isf(tail, degrees), min(degrees / chi2.ppf(tail, degrees), exp(MOST_LOG)) - 1
         reaches.append((float(below * seen[place]), float(above * seen[place])))
     (first_down, first_up), (second_down, second_up) = reaches
