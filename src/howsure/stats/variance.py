@@ -20,7 +20,7 @@ MOST_LOG = 4.0
 """No end of an interval lies further away than this factor, as a logarithm."""
 INSIDE, WIDTH = 5, 12
 """How many sums describe the inside of cases, and how many there are in all."""
-HIDDEN, EXCESS, EXCESS_OF_FEW, FEW_CASES = 3, 2, 4, 20
+HIDDEN, EXCESS, EXCESS_OF_FEW, FEW_CASES = 3, 2, 5, 20
 """Cases show too little of how much their spreads differ: what they show is raised by 1 + HIDDEN / cases, and what lies
 beyond that of a normal distribution counts EXCESS times, of fewer than FEW_CASES more often."""
 
