@@ -64,7 +64,7 @@ def figure_text(figure: Figure) -> str:
 def kappa_text(verdicts: VerdictFigures) -> str:
     """`0.696 [0.66-0.73]`, or why chance leaves nothing to measure: then the agreement and its interval say it all."""
     undefined = verdicts.kappa.value is None and verdicts.agreement.n
-    return "undefined: both always say the same one verdict" if undefined else figure_text(verdicts.kappa)
+    return "undefined: both always say the same" if undefined else figure_text(verdicts.kappa)
 
 
 def _value_text(figure: Figure) -> str:
