@@ -217,6 +217,10 @@ def difference_settings() -> Iterator[Setting]:
 
 
 def figure_settings() -> Iterator[Setting]:
+    for truth, right in ((0.95, (0.99, 0.5)), (0.97, (0.98, 0.6)), (0.8, (0.9, 0.0)), (0.9, (0.9, 0.1))):
+        for n in (8, 10, 20, 30, 100, 300, 1000):
+            name = f"kappa, {n} cases, people pass {truth:g}, judge {right[0]:g}/{right[1]:g}"
+            yield name, partial(table_draw, truth=truth, right=right, n=n, statistic=kappas), PROMISED
     for truth, right in ((0.5, (0.9, 0.9)), (0.7, (0.95, 0.95)), (0.8, (0.9, 0.5)), (0.9, (0.95, 0.7))):
         for n in (10, 20, 30, 80, 300):
             name = f"kappa, {n} cases, people pass {truth:g}, judge {right[0]:g}/{right[1]:g}"

@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from howsure.services.few_cases import CaseVerdicts, SampleRequest, choose_cases
+from howsure.stats.estimates import reliability
 from howsure.stats.items import shrink_rates
 from howsure.stats.rankings import Comparisons, StrengthModel, bradley_terry, rank_intervals, value_interval
 from howsure.stats.raters import accuracies, dawid_skene
+from howsure.stats.variance import split_variance
 
 Row = tuple[str, float, float]
 Floats = NDArray[np.float64]
 COVERAGE, NO_FALSE_ALARM = 0.93, 0.945
-MOST_DRAWS = {"slices": 100, "rate": 100}
+MOST_DRAWS = {"slices": 100, "rate": 100, "noise": 1000}
 """Of what takes long; one draw has twelve slices."""
 
 
@@ -31,6 +33,8 @@ def rows(draws: int, seed: int) -> Iterator[Row]:
         *_raters(),
         *_slices(),
         *_predictions(),
+        *_reliability(),
+        *_noise(),
     ]
     for place, (setting, promised, draw) in enumerate(made):
         random = np.random.default_rng((seed, place))
@@ -160,6 +164,49 @@ def _predicted(candidates: int, random: Generator) -> float:
     sample, _ = choose_cases(ids, earlier, CaseVerdicts(["new"], [part]), SampleRequest(count=25))
     low, high = sample.predictions[0].interval
     return float(low <= table[-1].mean() <= high)
+
+
+def _reliability() -> Iterator[Setting]:
+    """All cases alike; and sure, hopeless and flaky ones."""
+    for name, ease, shares in (
+        ("70 %", (0.7,), (1.0,)),
+        ("90 %", (0.9,), (1.0,)),
+        ("a mixture", (1, 0.2, 0.7), (0.5, 0.2, 0.3)),
+    ):
+        for n in (8, 10, 15, 30, 100):
+            for k, word, every in ((3, "pass^3", True), (2, "pass@2", False)):
+                setting = f"{word} of {n} cases tried 4 times, {name} pass"
+                yield setting, COVERAGE, partial(_tried, np.array(ease), np.array(shares), n, k, every)
+
+
+def _tried(ease: Floats, shares: Floats, n: int, k: int, every: bool, random: Generator) -> float:
+    passed = random.binomial(4, random.choice(ease, size=n, p=shares)).tolist()
+    found = reliability([(each, 4) for each in passed], k, every=every)
+    truth = float(shares @ (ease**k if every else 1 - (1 - ease) ** k))
+    assert found is not None and found.interval is not None
+    return float(found.interval[0] - 1e-12 <= truth <= found.interval[1] + 1e-12)
+
+
+def _noise() -> Iterator[Setting]:
+    """Parts of the noise of grades, by their standard deviations. Where nothing is said, nothing false is said."""
+    for n in (8, 30, 100):
+        for agent, judge in ((0.1, 1.0), (0.5, 0.5)):
+            truths = {"cases": 1.0, "agent": agent**2, "judge": judge**2, "agent_and_judge": agent**2 + judge**2}
+            for part, truth in truths.items():
+                setting = f"noise of {part.replace('_', ' ')}, {n} cases, agent {agent:g}, judge {judge:g}"
+                yield setting, COVERAGE, partial(_split, part, truth, (agent, judge), n, 1.0)
+        for part, truth in (("agent", 0.25), ("agent_and_judge", 0.5)):
+            setting = f"noise of {part.replace('_', ' ')}, {n} cases, three tenths of them flaky"
+            yield setting, COVERAGE, partial(_split, part, truth, (0.5, 0.5), n, 0.3)
+
+
+def _split(part: str, truth: float, spreads: tuple[float, float], n: int, flaky: float, random: Generator) -> float:
+    """Three tries of each case, two questions to the judge. The agent's noise may be that of a share of the cases."""
+    own = (random.random((n, 1, 1)) < flaky) * spreads[0] / np.sqrt(flaky)
+    tries = random.normal(size=(n, 1, 1)) + own * random.normal(size=(n, 3, 1))
+    found = getattr(split_variance((tries + spreads[1] * random.normal(size=(n, 3, 2))).tolist()), part)
+    assert found is not None
+    return float(found.interval is None or found.interval[0] <= truth <= found.interval[1])
 
 
 if __name__ == "__main__":

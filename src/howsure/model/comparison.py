@@ -150,8 +150,9 @@ class CaseFlip(Struct, frozen=True, kw_only=True):
     """A case that passed on one side only; with repeats, in over half of its tries more on one side than on the other.
 
     `case_id` is the case of the first side, `other_id` that of the second if it differs (groups of one run). `graders`
-    are the graders, rules and criteria (`rubric:ID`) that flipped with it, `causes` the same in words. `changed`: the
-    case itself is not the same on both sides, so nothing is concluded from it.
+    are the graders, rules and criteria (`rubric:ID`) that flipped with it, `causes` the same in words. `question` is
+    how the case begins, known for the first of each kind. `changed`: the case itself is not the same on both sides, so
+    nothing is concluded from it.
     """
 
     case_id: str
@@ -160,6 +161,7 @@ class CaseFlip(Struct, frozen=True, kw_only=True):
     other_id: str = ""
     graders: tuple[str, ...] = ()
     causes: tuple[str, ...] = ()
+    question: str = ""
     changed: bool = False
 
     @property

@@ -71,6 +71,9 @@ SHOWN_FLAKY = 6
 SHOWN_OF_KIND = 12
 SHOWN_IN_MARKDOWN = 200
 NAME_LENGTH = 44
+LEAST_QUESTION = 20
+ROOM_FOR_QUESTIONS = 80 - LEAST_QUESTION
+"""Where the other columns need more, no question is shown."""
 STYLES = {
     Conclusion.BETTER: "bold green",
     Conclusion.WORSE: "bold red",
@@ -333,11 +336,18 @@ def _blocks(comparison: Comparison, compared: PairComparison, *, whole: bool) ->
 
 
 def flips_table(flips: Sequence[CaseFlip]) -> Table:
-    rows = [
+    rows: list[tuple[Parts, ...]] = [
         (line(flip_id(flip), NAME_LENGTH, "bold"), tries_text(flip.first), tries_text(flip.second), flip_causes(flip))
         for flip in flips
     ]
-    return Table(("case", "first", "second", "turned with it"), rows)
+    headings = ("case", "first", "second", "turned with it")
+    words = [(flip_id(flip)[:NAME_LENGTH], tries_text(flip.first), tries_text(flip.second), flip_causes(flip))
+             for flip in flips]  # fmt: skip
+    used = sum(2 + max(map(len, column)) for column in zip(headings, *words, strict=True))
+    if used > ROOM_FOR_QUESTIONS or not any(flip.question for flip in flips):
+        return Table(headings, rows)
+    asked = [TextSpan(flip.question, limit=-used, lines=1, least=LEAST_QUESTION) for flip in flips]
+    return Table((*headings, "question"), [(*row, said) for row, said in zip(rows, asked, strict=True)])
 
 
 def _differences(compared: PairComparison, whole: bool) -> Iterator[Block]:

@@ -61,6 +61,12 @@ def figure_text(figure: Figure) -> str:
     return f"{figure.value:.3f}{bounds}"
 
 
+def kappa_text(verdicts: VerdictFigures) -> str:
+    """`0.696 [0.66-0.73]`, or why chance leaves nothing to measure: then the agreement and its interval say it all."""
+    undefined = verdicts.kappa.value is None and verdicts.agreement.n
+    return "undefined: both always say the same" if undefined else figure_text(verdicts.kappa)
+
+
 def _value_text(figure: Figure) -> str:
     return NOTHING if figure.value is None else f"{figure.value:.3f}"
 
@@ -162,10 +168,11 @@ def _verdict_rows(verdicts: VerdictFigures) -> Iterator[tuple[str, str]]:
     yield "agreement with people", figure_percent(verdicts.agreement)
     if verdicts.with_silence.n > verdicts.agreement.n:
         yield "  silence counted as disagreement", figure_percent(verdicts.with_silence)
-    yield "Cohen's kappa", figure_text(verdicts.kappa)
+    yield "Cohen's kappa", kappa_text(verdicts)
     for word, of in verdicts.classes.items():
-        values = (("precision", of.precision), ("recall", of.recall), ("F1", of.f1))
-        yield word, ", ".join(f"{name} {_value_text(figure)}" for name, figure in values)
+        yield f"{word}: precision", figure_text(of.precision)
+        yield "  recall", figure_text(of.recall)
+        yield "  F1", figure_text(of.f1)
 
 
 def _rating_rows(ratings: RatingFigures) -> Iterator[tuple[str, str]]:

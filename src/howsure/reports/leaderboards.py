@@ -111,9 +111,15 @@ def _keep_in_mind(board: Leaderboard) -> Iterator[str]:
 
 def _odds(effect: float, interval: Interval | None) -> str:
     if interval is None:
-        return f"odds × {exp(effect):.2f}"
+        return f"odds × {odds_factor(effect)}"
     unsure = " (may be none)" if interval[0] <= 0 <= interval[1] else ""
-    return f"odds × {exp(effect):.2f} [{exp(interval[0]):.2f}–{exp(interval[1]):.2f}]{unsure}"
+    return f"odds × {odds_factor(effect)} [{odds_factor(interval[0])}–{odds_factor(interval[1])}]{unsure}"
+
+
+def odds_factor(effect: float) -> str:
+    """`1.25`, `0.0034`, `2,981`: of two digits, none is lost."""
+    value = exp(effect)
+    return f"{value:.2f}" if 0.1 <= value < 100 else f"{value:,.0f}" if 100 <= value < 1e6 else f"{value:.2g}"
 
 
 def pairs_report(done: PairsReport) -> ReportDocument:

@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 SEED = 20_240_229
 DRAWS = 4000
 BAND_DRAWS = 1000
-FEWEST = 10
+FEWEST = 8
 """With fewer cases there is no interval."""
-TAILS = ((30, 0.4), (100, 0.7))
+TAILS = ((10, 0.3), (30, 0.4), (101, 0.5), (201, 0.7))
 """With fewer cases than the first number, each tail is cut to the second: counts of few cases are coarse, and the
 interval would hold the true kappa only 88 to 93 times of 100."""
 MANY = 30
@@ -88,7 +88,8 @@ def case_tables(
 def table_figure(
     tables: Floats, statistic: Callable[[Floats], Floats] = kappas, confidence: float = 0.95
 ) -> tuple[float | None, Interval | None]:
-    """A statistic of the tables of all cases, and its interval. No interval: fewer than ten cases."""
+    """A statistic of the tables of all cases, and its interval. No interval: fewer than eight cases. No statistic: not
+    defined, as kappa where both always say the same one verdict."""
     total = tables.sum(axis=0)
     value = float(statistic(total[None, :])[0]) if len(tables) else np.nan
     if np.isnan(value):
@@ -98,13 +99,12 @@ def table_figure(
         return value, None
     random = np.random.default_rng(SEED)
     tail = (1 - confidence) / 2 * next((part for limit, part in TAILS if count < limit), 1.0)
+    drawn = np.zeros(0)
     if count >= MANY and (np.count_nonzero(tables, axis=1) > 1).any():
         kinds, times = np.unique(tables, axis=0, return_counts=True)
         drawn = statistic(random.multinomial(count, times / count, size=DRAWS) @ kinds)
         drawn = drawn[~np.isnan(drawn)]
-        if len(drawn) < MOSTLY_DEFINED * DRAWS:
-            return value, None
-    else:
+    if len(drawn) < MOSTLY_DEFINED * DRAWS:
         worth = total.sum() ** 2 / (tables.sum(axis=1) ** 2).sum()
         drawn = statistic(random.dirichlet(total * worth / total.sum() + PRIOR, size=DRAWS))
         drawn = drawn[~np.isnan(drawn)]

@@ -53,7 +53,11 @@ def bradley_terry(sides: int, seen: Comparisons) -> StrengthModel | None:
     np.add.at(met, (seen.second, seen.first), 1 - seen.outcome)
     if connected_components(met, connection="weak")[0] > 1:
         return None
-    bounded = bool(connected_components(met, connection="strong")[0] > 1)
+    # Ties hold nobody back: a side that wins or ties, and never loses, has no largest likelihood.
+    won = np.zeros((sides, sides))
+    np.add.at(won, (seen.first, seen.second), seen.outcome == 1)
+    np.add.at(won, (seen.second, seen.first), seen.outcome == 0)
+    bounded = bool(connected_components(won, connection="strong")[0] > 1)
     weight = np.ones(len(seen.first))
     rows = _with_half_wins(sides, seen) if bounded else seen
     weight = np.append(weight, np.full(len(rows.first) - len(seen.first), 0.5))

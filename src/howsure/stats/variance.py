@@ -4,20 +4,25 @@ always rule the same. Repeats of the agent and of the questions to the judge sep
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp, sqrt
 
 import numpy as np
 from msgspec import Struct
+from scipy.stats import chi2, skew
 from scipy.stats import t as student
 
 from howsure.stats.clusters import Floats
-from howsure.stats.intervals import Estimate, IntervalMethod
+from howsure.stats.intervals import Estimate, Interval, IntervalMethod
 
-FEW = 8
-"""With fewer cases there is no interval: they say too little about the spread of others."""
+FEW, FEW_TELLING = 8, 5
+"""With fewer cases, or fewer in which something differs, there is no interval: they say too little about others."""
 MOST_LOG = 4.0
-"""No interval reaches further than this factor, as a logarithm."""
+"""No end of an interval lies further away than this factor, as a logarithm."""
 INSIDE, WIDTH = 5, 12
 """How many sums describe the inside of cases, and how many there are in all."""
+HIDDEN, EXCESS, EXCESS_OF_FEW, FEW_CASES = 3, 2, 5, 20
+"""Cases show too little of how much their spreads differ: what they show is raised by 1 + HIDDEN / cases, and what lies
+beyond that of a normal distribution counts EXCESS times, of fewer than FEW_CASES more often."""
 
 
 class VarianceSplit(Struct, frozen=True, kw_only=True):
@@ -33,14 +38,30 @@ class VarianceSplit(Struct, frozen=True, kw_only=True):
 
 def split_variance(cases: Sequence[Sequence[Sequence[float]]], *, confidence: float = 0.95) -> VarianceSplit:
     """Nested analysis of variance. `cases` has the tries of each case, and for each try the values of the judge.
-    Estimates below zero are zero. The intervals come from leaving out one case at a time (the jackknife)."""
+    Estimates below zero are zero. The intervals are modified large sample ones (Burdick and Graybill), for as many
+    degrees of freedom as leaving out one case at a time shows (the jackknife)."""
     tables = np.array([_moments(tries) for tries in cases if any(tries)], dtype=np.float64).reshape(-1, WIDTH)
     if not len(tables):
         return VarianceSplit(cases=None, agent=None, judge=None, agent_and_judge=None, n=0)
     total = tables.sum(axis=0)
     seen, left_out = _components(total[None, :])[0], _components(total - tables)
-    parts = [_estimate(seen[place], left_out[:, place], confidence) for place in range(4)]
+    judged_apart, apart = tables[:, 0] > SAME, tables[:, [0, 2]].max(axis=1) > SAME
+    telling = [int(np.count_nonzero(each)) for each in (tables[:, 5], apart, judged_apart, apart)]
+    parts = [
+        _estimate(
+            seen[place],
+            left_out[:, place],
+            freedom,
+            confidence,
+            known=len(tables) >= FEW and telling[place] >= FEW_TELLING,
+        )
+        for place, freedom in enumerate(_freedom(total, seen))
+    ]
     return VarianceSplit(cases=parts[0], agent=parts[1], judge=parts[2], agent_and_judge=parts[3], n=len(tables))
+
+
+SAME = 1e-12
+"""Spreads below this come from rounding."""
 
 
 def _moments(tries: Sequence[Sequence[float]]) -> list[float]:
@@ -57,43 +78,78 @@ def _moments(tries: Sequence[Sequence[float]]) -> list[float]:
 
 
 def _components(sums: Floats) -> Floats:
-    """For each row of sums: the variance of cases, agent, judge, and agent and judge together, which chance may take
-    below zero; NaN if unknown. Neither leaves this file."""
+    """For each row of sums the four variances, of cases, agent, judge, and agent and judge together: what is seen, and
+    how much of that is noise from below. Their difference may fall below zero by chance; NaN if unknown."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        agent, judge, together = _inside(sums.T)
+        within, within_df, between, between_df, weight = sums.T[:INSIDE]
         count, n, total, squared, ratio, squares, case_squares = sums.T[INSIDE:]
-        twice = ~np.isnan(judge)
-        noise = (count - 1) * np.where(twice, judge, 0.0) + (ratio - squares / n) * np.where(twice, agent, together)
-        apart = squared - total**2 / n
-        cases = np.where(count > 1, (apart - noise) / (n - case_squares / n), np.nan)
-    return np.stack([cases, agent, judge, together], axis=1)
+        judge = np.where(within_df > 0, within / within_df, np.nan)
+        tries = np.where(weight > 0, between / weight, np.nan)
+        below = between_df * judge / weight
+        # If every try was judged once, the spread between tries is that of agent and judge together.
+        once = np.where(between_df > 0, between / between_df, np.nan)
+        together = np.where((between_df > 0) & (within_df > 0), tries - below + judge, once)
+        agent = np.where(within_df > 0, tries - below, together)
+        noise = (count - 1) * np.where(within_df > 0, judge, 0.0) + (ratio - squares / n) * agent
+        room = np.where(count > 1, n - case_squares / n, np.nan)
+        seen = [(squared - total**2 / n) / room, tries, judge, together]
+        return np.stack([np.stack(seen, axis=1), np.stack([noise / room, below, 0 * judge, 0 * together], axis=1)], 2)
 
 
-def _inside(sums: Floats) -> tuple[Floats, Floats, Floats]:
-    """The variance of agent, judge, and both, within cases."""
-    within, within_df, between, between_df, weight = sums[:INSIDE]
-    judge = np.where(within_df > 0, within / within_df, np.nan)
-    agent = np.where(weight > 0, (between - between_df * judge) / weight, np.nan)
-    # If every try was judged once, the spread between tries is that of agent and judge together.
-    together = np.where(between_df > 0, np.where(within_df > 0, agent + judge, between / between_df), np.nan)
-    return agent, judge, together
+def _freedom(total: Floats, seen: Floats) -> list[tuple[float, float]]:
+    """The degrees of freedom of both terms of each component, were all distributions normal."""
+    _, within_df, _, between_df, _, count = total[: INSIDE + 1]
+    between, within = max(between_df, 1.0), max(within_df, 1.0)
+    together = between
+    if within_df > 0 and between_df > 0:
+        tries = seen[1, 0]
+        rest = seen[3, 0] - tries
+        together = (tries + rest) ** 2 / max(tries**2 / between + rest**2 / within, SAME)
+    return [(max(count - 1, 1.0), between), (between, within), (within, within), (max(together, 1.0), 1.0)]
 
 
-def _estimate(seen: float, left_out: Floats, confidence: float) -> Estimate | None:
-    """Where the part is there, with an interval of its logarithm: that of a variance reaches further up."""
-    if np.isnan(seen):
+def _estimate(
+    seen: Floats, left_out: Floats, freedom: tuple[float, float], confidence: float, *, known: bool
+) -> Estimate | None:
+    value = float(seen[0] - seen[1])
+    if np.isnan(value):
         return None
-    count, interval, value = len(left_out), None, max(0.0, float(seen))
-    if count >= FEW and not np.isnan(left_out).any():
-        root = float(student.ppf((1 + confidence) / 2, count - 1))
-        reach = root * _jackknife_error(left_out)
-        interval = max(0.0, float(seen) - reach), max(0.0, float(seen) + reach)
-        if value > 0 and left_out.min() > 0:
-            factor = float(np.exp(min(root * _jackknife_error(np.log(left_out)), MOST_LOG)))
-            interval = value / factor if interval[0] > 0 else 0.0, max(interval[1], value * factor)
+    count, interval = len(left_out), None
+    if known and not np.isnan(left_out).any():
+        ends = [_large_sample(seen, left_out, freedom, confidence), *_skewed(value, left_out, confidence)]
+        interval = max(0.0, min(low for low, _ in ends)), max(0.0, *(high for _, high in ends))
     form = IntervalMethod.JACKKNIFE if interval else None
-    return Estimate(value=value, interval=interval, n=count, clusters=count, form=form, confidence=confidence)
+    return Estimate(value=max(0.0, value), interval=interval, n=count, clusters=count, form=form, confidence=confidence)
 
 
-def _jackknife_error(left_out: Floats) -> float:
-    return float(np.sqrt((len(left_out) - 1) / len(left_out) * ((left_out - left_out.mean()) ** 2).sum()))
+def _large_sample(seen: Floats, left_out: Floats, freedom: tuple[float, float], confidence: float) -> Interval:
+    """The modified large sample interval of a difference of two mean squares."""
+    tail, count, reaches = (1 - confidence) / 2, len(left_out), []
+    for place, normal in enumerate(freedom):
+        if seen[place] <= SAME:
+            reaches.append((0.0, 0.0))
+            continue
+        spread = (count - 1) / count * float(((left_out[:, place] - left_out[:, place].mean()) ** 2).sum())
+        shown = spread / (2 * seen[place] ** 2) * (1 + HIDDEN / count)
+        excess = EXCESS if count >= FEW_CASES else EXCESS_OF_FEW
+        degrees = 1 / (1 / normal + excess * max(0.0, shown - 1 / normal))
+        below, above = 1 - degrees / chi2.isf(tail, degrees), min(degrees / chi2.ppf(tail, degrees), exp(MOST_LOG)) - 1
+        reaches.append((float(below * seen[place]), float(above * seen[place])))
+    (first_down, first_up), (second_down, second_up) = reaches
+    value = float(seen[0] - seen[1])
+    return value - sqrt(first_down**2 + second_up**2), value + sqrt(first_up**2 + second_down**2)
+
+
+def _skewed(value: float, left_out: Floats, confidence: float) -> list[Interval]:
+    """Student's t over the pseudo-values of the jackknife, corrected for their skewness (Hall 1992): it holds where a
+    few cases have most of the spread. None where no case changes anything."""
+    count = len(left_out)
+    own = count * value - (count - 1) * (left_out[:, 0] - left_out[:, 1])
+    error = float(own.std(ddof=1)) / sqrt(count)
+    if error <= SAME:
+        return []
+    bend, root = float(skew(own, bias=False)) / (3 * sqrt(count)), float(student.ppf((1 + confidence) / 2, count - 1))
+    if abs(bend) < SAME:
+        return [(value - root * error, value + root * error)]
+    low, high = (value - error * (float(np.cbrt(1 + 3 * bend * (z - bend / 2))) - 1) / bend for z in (root, -root))
+    return [(low, high)]

@@ -6,6 +6,7 @@ import io
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
 from howsure.judges.offline.opinions import MEASURED, NOT_MEASURED, agreement_rows
@@ -38,6 +39,7 @@ from howsure.reports.judge_reports import (
     measurements_report,
     migration_report,
 )
+from howsure.reports.leaderboards import odds_factor
 
 RATE = Figure(value=0.849, interval=(0.83, 0.867), n=1480)
 KAPPA = Figure(value=0.696, interval=(0.66, 0.731), n=1480)
@@ -215,3 +217,19 @@ def test_the_history_says_whether_it_is_about_this_version(current: bool | None,
     text = printed(calibration_line(CALIBRATION, current), width=120)
     assert f"2026-03-01 12:30 UTC  {said}  labels.jsonl" in text
     assert "ordered 84.9 %" in text
+
+
+def test_precision_recall_and_f1_have_intervals_and_an_undefined_kappa_says_why() -> None:
+    shown = printed(SHOWN["calibration"])
+    assert any(line.split() == ["pass:", "precision", "0.849", "[0.83–0.87]"] for line in shown.splitlines())
+    assert shown.count("  F1 ") == 2
+    one_verdict = a_group(verdicts=replace(VERDICTS, kappa=NONE))
+    text = printed(calibration_report(replace(CALIBRATION, groups=(one_verdict,))))
+    assert "undefined: both always say the same" in text
+
+
+@pytest.mark.parametrize(
+    ("effect", "said"), [(0.0, "1.00"), (-7.0, "0.00091"), (-2.0, "0.14"), (8.0, "2,981"), (40.0, "2.4e+17")]
+)
+def test_odds_keep_their_digits(effect: float, said: str) -> None:
+    assert odds_factor(effect) == said

@@ -20,6 +20,16 @@ from howsure.stats.rate_correction import (
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
+def test_kappa_has_an_interval_wherever_it_has_a_value() -> None:
+    both = np.array([[1.0, 0, 0, 0]] * 30)
+    assert table_figure(both) == (None, None), "two who always say the same one verdict"
+    value, interval = table_figure(np.array([[1.0, 0, 0, 0]] * 29 + [[0, 1.0, 0, 0]]))
+    assert value == 0 and interval is not None and interval[0] <= 0 < interval[1] < 1
+    # Two verdicts of each case, of which one case differs: most draws of whole cases do not have it.
+    value, interval = table_figure(np.array([[2.0, 0, 0, 0]] * 39 + [[1.0, 0, 0, 1.0]]))
+    assert value == 1 and interval is not None and interval[0] < 0.9 and interval[1] == 1
+
+
 def answers(judge: Floats, people: Floats, drawn: Floats | None = None, cases: Floats | None = None) -> JudgedAnswers:
     return JudgedAnswers(
         judge=judge,

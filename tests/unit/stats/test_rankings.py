@@ -104,6 +104,15 @@ def test_who_never_lost_is_not_infinitely_strong_and_five_wins_prove_nothing() -
     assert rank_intervals(many) == [(1, 1), (2, 2)]
 
 
+def test_who_wins_or_ties_and_never_loses_is_ahead_of_all() -> None:
+    """Davidson's likelihood has no maximum here: the strength grew to +29 [-397 +456], and nobody was ahead."""
+    model = fitted(2, compared(*[(0, 1, 1.0)] * 40, *[(0, 1, 0.5)] * 160))
+    assert model.bounded and model.strengths[0] < 4
+    # 40.5 wins to half a win: odds of 81.
+    assert np.exp(model.strengths[0] - model.strengths[1]) == pytest.approx(81)
+    assert rank_intervals(model) == [(1, 1), (2, 2)]
+
+
 def test_sides_that_never_met_have_no_order_and_four_cases_no_interval() -> None:
     assert bradley_terry(4, compared((0, 1, 1.0), (2, 3, 1.0), times=9)) is None
     four = fitted(2, compared((0, 1, 1.0), (0, 1, 0.0), times=2))

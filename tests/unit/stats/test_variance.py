@@ -53,6 +53,20 @@ def test_no_noise_is_zero() -> None:
     assert found.cases.value == pytest.approx(0.5)
 
 
+def test_one_mean_square_has_the_interval_of_chi_squared() -> None:
+    # Thirty cases whose two judgements differ by 2: variance 2, 30 degrees; 60 / 46.979 and 60 / 16.791 of the table.
+    found = split_variance([[[float(place), float(place) + 2]] for place in range(30)]).judge
+    assert found is not None and found.value == pytest.approx(2)
+    assert found.interval == pytest.approx((1.2772, 3.5734), abs=1e-3)
+
+
+def test_too_few_cases_that_differ_say_nothing() -> None:
+    steady, flaky = [[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]
+    four, five = (split_variance([flaky] * count + [steady] * (30 - count)).agent for count in (4, 5))
+    assert four is not None and four.interval is None
+    assert five is not None and five.interval is not None and five.interval[0] < five.value < five.interval[1]
+
+
 def uneven(random: np.random.Generator, cases: int) -> list[list[list[float]]]:
     """Standard deviations 2 between cases, 1 between tries, ½ within; one to four tries, one to three questions."""
     made = []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from howsure.model.case import opening
 from howsure.model.comparison import CaseFlip, FlakinessSource, FlakyCase, TryCounts
 from howsure.model.result import Result
 from howsure.model.verdict import Verdict
@@ -23,6 +24,8 @@ LOOKED_AT = 200
 """Flaky cases whose transcripts are read to find out whether the agent or the judge varies."""
 WORDED = 120
 """How many flips at each end of the list name their rules and criteria in words; the others only name the grader."""
+QUOTED, QUESTION_LENGTH = 20, 120
+"""How many of the clearest flips of each direction say what was asked, and how many characters of it."""
 DECIDED = ("passed", "failed")
 
 Outcomes = Mapping[str, frozenset[str]]
@@ -48,6 +51,9 @@ async def find_flips(store: Store, aligned: PairedUnits, changed: Collection[str
     first_cases, second_cases = aligned.first.first_cases().tolist(), aligned.second.first_cases().tolist()
     ones, others = aligned.in_first.tolist(), aligned.in_second.tolist()
     texts = await _part_texts(store, aligned, [*turned[:WORDED], *turned[-WORDED:]])
+    lost = [each.pair for each in turned if each.second.rate < each.first.rate]
+    gained = sorted(turned[len(lost) :], key=lambda each: each.first.rate - each.second.rate)
+    quoted = {*lost[:QUOTED], *(each.pair for each in gained[:QUOTED])}
     made = []
     for each in turned:
         one, other = ones[each.pair], others[each.pair]
@@ -62,10 +68,16 @@ async def find_flips(store: Store, aligned: PairedUnits, changed: Collection[str
                 second=each.second,
                 graders=graders,
                 causes=tuple(dict.fromkeys(own.get(name) or name.partition(":")[0] for name in graders)),
+                question=await _question(store, aligned.second, other_id) if each.pair in quoted else "",
                 changed=id in changed,
             )
         )
     return tuple(made)
+
+
+async def _question(store: Store, half: SideColumns, id: str) -> str:
+    found = await store.results(half.side.run_id, case_id=id, candidate=half.side.candidate, limit=1)
+    return " ".join((found[0].case.name or opening(found[0].case.input)).split())[:QUESTION_LENGTH] if found else ""
 
 
 def is_flip(first: TryCounts, second: TryCounts) -> bool:

@@ -20,7 +20,7 @@ from howsure.model.run import Run
 from howsure.model.run_request import OFFLINE
 from howsure.reports.figures import NOTHING, pluralize, short_time
 from howsure.reports.headlines import grader_name
-from howsure.reports.judge_reports import figure_percent, figure_text, not_compared_parts
+from howsure.reports.judge_reports import figure_percent, figure_text, kappa_text, not_compared_parts
 from howsure.reports.run_facts import without_folders
 from howsure.reports.safe_text import make_inert, one_line
 from howsure.services.judge.judge_records import (
@@ -212,7 +212,7 @@ def _agreement_line(each: AgreementGroup) -> JudgeAgreementLine:
     return JudgeAgreementLine(
         name=one_line(each.text or each.criterion, 200) if each.criterion else grader,
         agreement=figure_percent(verdicts.agreement) if verdicts else NOTHING,
-        kappa=figure_text(verdicts.kappa) if verdicts else NOTHING,
+        kappa=kappa_text(verdicts) if verdicts else NOTHING,
         n=each.coverage.compared,
         confusion=tuple((word, tuple(counts.values())) for word, counts in verdicts.confusion.items())
         if verdicts

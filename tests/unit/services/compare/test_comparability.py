@@ -232,6 +232,7 @@ async def test_nothing_is_concluded_from_changed_cases_but_their_flips_are_liste
         second=TryCounts(0, 1),
         graders=("choice",),
         causes=("choice",),
+        question="Something else?",
         changed=True,
     )
     assert [flip.changed for flip in pair.flips] == [True] * 10

@@ -109,9 +109,21 @@ async def test_flips_are_named_worse_first_with_what_turned(store: Store) -> Non
     pair = await versus(store, before, after)
     assert pair.flips == (
         CaseFlip(
-            case_id="q1", first=TryCounts(1, 1), second=TryCounts(0, 1), graders=("rubric:R1",), causes=("Be kind",)
+            case_id="q1",
+            first=TryCounts(1, 1),
+            second=TryCounts(0, 1),
+            graders=("rubric:R1",),
+            causes=("Be kind",),
+            question="q1?",
         ),
-        CaseFlip(case_id="q2", first=TryCounts(0, 1), second=TryCounts(1, 1), graders=("choice",), causes=("choice",)),
+        CaseFlip(
+            case_id="q2",
+            first=TryCounts(0, 1),
+            second=TryCounts(1, 1),
+            graders=("choice",),
+            causes=("choice",),
+            question="q2?",
+        ),
     )
     assert [flip.gained for flip in pair.flips] == [False, True]
 
@@ -350,6 +362,7 @@ async def test_groups_of_one_run_are_paired_by_a_label(store: Store) -> None:
         second=TryCounts(1, 1),
         graders=("choice",),
         causes=("choice",),
+        question="multi-1?",
     )
     assert done.left_out == ("1 case without agent_name or scenario_id",)
 

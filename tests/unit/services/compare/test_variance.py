@@ -43,7 +43,8 @@ def test_the_agent_s_part_and_the_judge_s_are_told_apart() -> None:
     (found,) = split_noise(steady, second=True)
     assert (found.grader, found.second, found.cases, found.tries, found.judgements) == ("quality", True, 8, 16, 32)
     assert (found.agent.value, found.judge.value, found.judge_share) == (2.0, 0.0, 0.0)
-    assert found.agent.interval == (2.0, 2.0)
+    # Eight degrees of freedom: 2 × 8 / 17.535 and 2 × 8 / 2.180 of the table of chi-squared.
+    assert found.agent.interval == pytest.approx((0.9125, 7.340), abs=1e-3)
     # The tries agree; the judge does not agree with itself.
     moody: Judgements = {"quality": {(f"q{n}", ""): [[1.0, 3.0], [1.0, 3.0]] for n in range(6)}}
     (found,) = split_noise(moody)
