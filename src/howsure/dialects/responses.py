@@ -1,17 +1,20 @@
 """Responses files: recorded answers for the cases of a dataset. Not a dialect, because they expect nothing: plain
-answers, whole transcripts, or an object of case id → answer. `.jsonl` is read line by line, `.json` whole.
+answers, whole transcripts, or an object of case id → answer. `.jsonl` and tables are read line by line, `.json` whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec.structs import replace
 
-from howsure.dialects.problems import SchemaChecker, Spot, load_schema
+from howsure.dialects.lines import TableLayout, open_file, read_table
+from howsure.dialects.problems import SchemaChecker, Spot, did_you_mean, load_schema, shown
 from howsure.dialects.simulation_rows import last_answer
 from howsure.dialects.strict_json import count_keys, duplicate_free, parse_json
 from howsure.errors import Problem
@@ -35,6 +38,21 @@ _PLAIN = frozenset({"case_id", "example_id", "candidate_name", "repeat", "respon
 
 SCHEMA = load_schema("response")
 _CHECKER = SchemaChecker(SCHEMA)
+_FIELDS = frozenset(SCHEMA["properties"])
+_SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "case_id": ("id",),
+    "response_text": ("response", "answer", "output", "completion"),
+    "candidate_name": ("candidate", "model_id", "model"),
+}
+"""What people call the fields, too. A name of the schema wins; of two other names for one field none is chosen."""
+_OF_REPORTS = frozenset(
+    re.findall(
+        r"\w+",
+        "run_id run_started_at_utc dataset provenance judge_mode candidate_provider candidate_model candidate_settings "
+        "request_id cache_key cache_hit response_source prompt_messages latency_s metadata reference_answer",
+    )
+)
+"""What `howsure report` writes beside the answers of a legal run: known, and not used here."""
 
 
 class RecordedResponse(Struct, frozen=True, kw_only=True):
@@ -48,21 +66,41 @@ class RecordedResponse(Struct, frozen=True, kw_only=True):
 
 
 def read_responses(path: Path) -> Iterator[RecordedResponse | Problem]:
-    """Every response and every problem of the file."""
-    name = path.name
-    if path.suffix.lower() == ".json":
-        yield from _read_whole(path.read_bytes(), name)
-        return
-    with path.open("rb") as file:
-        for line, text in enumerate(file, 1):
-            if text.strip(b" \t\r\n\xef\xbb\xbf"):
-                text = text.rstrip(b"\r\n")
-                row = _plain_row(text)
-                if row is not None:
-                    yield _recorded_response(row, line)
-                    continue
-                value, problems = parse_json(text, file=name, line=line)
-                yield from problems or _response(value, Spot(name, line))
+    """Every response and every problem of the file, then a warning for each field that is not read."""
+    ignored: dict[str, list[Problem]] = {}
+    name, ending = path.name, path.suffix.lower()
+    with open_file(path) as file:
+        if ending == ".json":
+            yield from _read_whole(file.read(), name, ignored)
+        elif ending in (".csv", ".tsv"):
+            layout = TableLayout("\t" if ending == ".tsv" else ",")
+            for line, cells in read_table(file, name, layout=layout):
+                if isinstance(cells, Problem):
+                    yield cells
+                else:
+                    yield from _response(_row_of_cells(cells), Spot(name, line), ignored)
+        else:
+            for line, text in enumerate(file, 1):
+                if text.strip(b" \t\r\n\xef\xbb\xbf"):
+                    text = text.rstrip(b"\r\n")
+                    row = _plain_row(text)
+                    if row is not None:
+                        yield _recorded_response(row, line)
+                        continue
+                    value, problems = parse_json(text, file=name, line=line)
+                    yield from problems or _response(value, Spot(name, line), ignored)
+    for warnings in ignored.values():
+        lines = f" (on {len(warnings):,} lines)" if len(warnings) > 1 else ""
+        yield replace(warnings[0], message=warnings[0].message + lines)
+
+
+def _row_of_cells(cells: Mapping[str, str]) -> Row:
+    """A line of a table. An empty cell is no value, except that of an answer."""
+    answers = ("response_text", *_SYNONYMS["response_text"])
+    row: Row = {name: text for name, text in cells.items() if text or name in answers}
+    if str(row.get("repeat", "")).isdecimal():
+        row["repeat"] = int(row["repeat"])
+    return row
 
 
 class _CallRow(Struct):
@@ -104,12 +142,13 @@ def _plain_row(text: bytes) -> Row | None:
         msgspec.convert(row, _ResponseRow)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    if ("case_id" in row or "example_id" in row) and count_keys(row) >= 0 and duplicate_free(text, row):
+    named = ("case_id" in row or "example_id" in row) and _FIELDS.issuperset(row)
+    if named and count_keys(row) >= 0 and duplicate_free(text, row):
         return row  # type: ignore[no-any-return]
     return None
 
 
-def _read_whole(text: bytes, name: str) -> Iterator[RecordedResponse | Problem]:
+def _read_whole(text: bytes, name: str, ignored: dict[str, list[Problem]]) -> Iterator[RecordedResponse | Problem]:
     value, problems = parse_json(text, file=name)
     if problems:
         yield from problems
@@ -118,19 +157,72 @@ def _read_whole(text: bytes, name: str) -> Iterator[RecordedResponse | Problem]:
             yield RecordedResponse(case_id=case_id, recording=Transcript(answer=answer))
     elif isinstance(value, list):
         for place, row in enumerate(value):
-            yield from _response(row, Spot(name, None, f"[{place}]"))
+            yield from _response(row, Spot(name, None, f"[{place}]"), ignored)
     else:
         message = "a responses file is a list of objects, or one object of case id → answer"
         expected, found = "list, or object of strings", type(value).__name__
         yield Spot(name, 1).problem("wrong-type", message, expected=expected, found=found)
 
 
-def _response(row: Any, spot: Spot) -> Iterator[RecordedResponse | Problem]:
-    problems = _CHECKER.problems(row, spot) or list(_row_problems(row, spot.file, spot.line))
+def _response(given: Any, spot: Spot, ignored: dict[str, list[Problem]]) -> Iterator[RecordedResponse | Problem]:
+    if not isinstance(given, dict):
+        yield from _CHECKER.problems(given, spot)
+        return
+    names, problems = _documented_names(given, spot)
+    row: Row = {names.get(name) or name: value for name, value in given.items() if name in _FIELDS | names.keys()}
+    for name in ("case_id", "candidate_name"):
+        row |= {name: str(row[name])} if type(row.get(name)) is int else {}
+    # A null is no error, and no answer where there is something else.
+    empty = {"error", "response_text"} if any(row.get(name) for name in ("error", "messages", "spans")) else {"error"}
+    row = {name: value for name, value in row.items() if value is not None or name not in empty}
+    called = {name: other for other, name in names.items()}
+    found = _CHECKER.problems(row, spot) or list(_row_problems(row, given, spot))
+    problems += [replace(each, field=_as_called(each.field, called, spot)) for each in found]
+    for name in [each for each in given if each not in names and each not in _FIELDS | _OF_REPORTS]:
+        ignored.setdefault(name, []).append(_not_read(name, given[name], given, spot))
     if problems:
         yield from problems
     else:
         yield _recorded_response(row, spot.line)
+
+
+def _documented_names(given: Row, spot: Spot) -> tuple[dict[str, str], list[Problem]]:
+    """The fields of the row that have another name than the schema's, with that; and those that cannot be told
+    apart."""
+    names: dict[str, str] = {}
+    problems: list[Problem] = []
+    for name, others in _SYNONYMS.items():
+        found = [each for each in others if given.get(each) is not None]
+        if not found or name in given or (name == "case_id" and "example_id" in given):
+            continue
+        if any(given[each] != given[found[0]] for each in found):
+            problems.append(_ambiguous(name, found, spot))
+        names |= dict.fromkeys(found, name)
+    return names, problems
+
+
+def _as_called(field: str, called: Mapping[str, str], spot: Spot) -> str:
+    """The field by the name that the file has for it."""
+    name = field.removeprefix(spot.prefix).lstrip(".")
+    return spot.below(called[name]).prefix if name in called else field
+
+
+def _ambiguous(name: str, found: list[str], spot: Spot) -> Problem:
+    listed = " and ".join(f"`{each}`" for each in found)
+    hint = f"call the one that is meant `{name}`"
+    what = {"response_text": "what was answered", "candidate_name": "who answered"}[name]
+    return spot.below(name).problem(
+        "ambiguous-field", f"{listed} could each be {what}", expected=name, found=", ".join(found), hint=hint
+    )
+
+
+def _not_read(name: str, value: Any, row: Row, spot: Spot) -> Problem:
+    """A field that nothing is made of: another name of a field that is there, or nobody's."""
+    known = next((known for known, others in _SYNONYMS.items() if name in others), "")
+    used = next((each for each in (known, "example_id") if each in row), "") if known else ""
+    hint = f"`{used}` is read" if used else did_you_mean(name, _FIELDS)
+    message = f"`{name}` is not a field of recorded answers; it is not read"
+    return spot.below(name).warning("unknown-field", message, found=shown(value), hint=hint)
 
 
 def _recorded_response(row: Row, line: int | None) -> RecordedResponse:
@@ -143,25 +235,23 @@ def _recorded_response(row: Row, line: int | None) -> RecordedResponse:
     )
 
 
-def _row_problems(row: Row, name: str, line: int | None) -> Iterator[Problem]:
+def _row_problems(row: Row, given: Row, spot: Spot) -> Iterator[Problem]:
+    found = ", ".join(f"`{each}`" for each in sorted(given)) or "none"
     if "case_id" not in row and "example_id" not in row:
-        message, expected = "which case is this the answer to?", "case_id or example_id"
-        yield Spot(name, line, "case_id").problem("missing-field", message, expected=expected, found="neither")
+        message, expected = "which case is this the answer to?", "case_id, example_id or id"
+        hint = f"call it {expected}; the fields here are: {found}"
+        yield spot.below("case_id").problem("missing-field", message, expected=expected, found=found, hint=hint)
     if not any(key in row for key in ("response_text", "messages", "error", "spans")):
-        yield Spot(name, line, "response_text").problem(
-            "missing-field",
-            "there is no answer here",
-            expected="response_text, messages, spans or error",
-            found=", ".join(sorted(row)),
-            hint="an empty answer is written as an empty string",
-        )
+        expected = "response_text (or response, answer, output, completion), messages, spans or error"
+        hint = f"call it {expected}; an empty answer is an empty string; the fields here are: {found}"
+        message = "there is no answer here"
+        yield spot.below("response_text").problem("missing-field", message, expected=expected, found=found, hint=hint)
     for call in [*row.get("tool_calls", ()), *(c for m in row.get("messages", ()) for c in m.get("tool_calls", ()))]:
         if isinstance(call.get("arguments"), str) and not isinstance(_json_value(call["arguments"]), dict):
             message = f"the arguments of {call['name']!r} are text that is not a JSON object"
             expected, found = "object, or JSON text of one", call["arguments"][:80]
-            yield Spot(name, line, "tool_calls.arguments").problem(
-                "wrong-type", message, expected=expected, found=found
-            )
+            at = spot.below("tool_calls", "arguments")
+            yield at.problem("wrong-type", message, expected=expected, found=found)
 
 
 def _usage(counts: Row) -> Usage:

@@ -206,7 +206,7 @@ class _RunPlanner(Struct, frozen=True):
         notes = (*self.materials.notes, *noticed.notes())
         if self.materials.pool is not None:
             cases = replace(cases, shape=self.materials.pool)
-        sources = (cases, self.models.source) if self.models.source else (cases,)
+        sources = (cases, self.models.source, self.materials.answers)
         return Plan(
             request=request,
             cases=cases,
@@ -217,7 +217,7 @@ class _RunPlanner(Struct, frozen=True):
             warnings=(
                 *notes,
                 *coverage.warnings(self.materials.rubric),
-                *(str(warning) for source in sources for warning in source.warnings),
+                *(str(warning) for source in sources if source for warning in source.warnings),
             ),
         )
 
