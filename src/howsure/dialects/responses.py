@@ -13,10 +13,12 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
-from howsure.dialects.lines import TableLayout, open_file, read_table
+from howsure.dialects.lines import open_file, read_table
 from howsure.dialects.problems import SchemaChecker, Spot, did_you_mean, load_schema, shown
+from howsure.dialects.simulation_messages import objects_in
 from howsure.dialects.simulation_rows import last_answer
 from howsure.dialects.strict_json import count_keys, duplicate_free, parse_json
+from howsure.dialects.tables import table_layout
 from howsure.errors import Problem
 from howsure.model.transcript import (
     AgentStep,
@@ -73,8 +75,7 @@ def read_responses(path: Path) -> Iterator[RecordedResponse | Problem]:
         if ending == ".json":
             yield from _read_whole(file.read(), name, ignored)
         elif ending in (".csv", ".tsv"):
-            layout = TableLayout("\t" if ending == ".tsv" else ",")
-            for line, cells in read_table(file, name, layout=layout):
+            for line, cells in read_table(file, name, layout=table_layout(path)):
                 if isinstance(cells, Problem):
                     yield cells
                 else:
@@ -172,18 +173,28 @@ def _response(given: Any, spot: Spot, ignored: dict[str, list[Problem]]) -> Iter
     row: Row = {names.get(name) or name: value for name, value in given.items() if name in _FIELDS | names.keys()}
     for name in ("case_id", "candidate_name"):
         row |= {name: str(row[name])} if type(row.get(name)) is int else {}
+    for holder in (row, *objects_in(row.get("messages"))):
+        if isinstance(holder.get("tool_calls"), list):
+            holder["tool_calls"] = [_flat_call(each) for each in holder["tool_calls"]]
     # A null is no error, and no answer where there is something else.
     empty = {"error", "response_text"} if any(row.get(name) for name in ("error", "messages", "spans")) else {"error"}
     row = {name: value for name, value in row.items() if value is not None or name not in empty}
     called = {name: other for other, name in names.items()}
     found = _CHECKER.problems(row, spot) or list(_row_problems(row, given, spot))
     problems += [replace(each, field=_as_called(each.field, called, spot)) for each in found]
-    for name in [each for each in given if each not in names and each not in _FIELDS | _OF_REPORTS]:
+    silent = _FIELDS | _OF_REPORTS | names.keys()
+    for name in [each for each in given if each not in silent and given[each] is not None]:
         ignored.setdefault(name, []).append(_not_read(name, given[name], given, spot))
     if problems:
         yield from problems
     else:
         yield _recorded_response(row, spot.line)
+
+
+def _flat_call(call: Any) -> Any:
+    """A call with its name, where it came as chat APIs have it: under `function`."""
+    inner = call.get("function") if isinstance(call, dict) and "name" not in call else None
+    return {**call, **inner} if isinstance(inner, dict) else call
 
 
 def _documented_names(given: Row, spot: Spot) -> tuple[dict[str, str], list[Problem]]:

@@ -222,10 +222,20 @@ def test_two_names_for_one_field_are_not_guessed_between_and_problems_name_what_
 
 def test_answers_may_stand_in_a_table(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
-    path.write_text('\ufeffid,response,model,repeat\r\nq1,"A,\nB",juno,2\r\nq2,,juno,\r\n', encoding="utf-8")
+    path.write_text('\ufeffid;response;model;repeat\r\nq1;"A,\nB";juno;2\r\nq2;;juno;\r\n', encoding="utf-8")
     found = [each for each in read(path) if isinstance(each, RecordedResponse)]
     assert [(each.case_id, each.candidate, each.repeat, each.line) for each in found] == [
         ("q1", "juno", 2, 2),
         ("q2", "juno", 1, 4),
     ]
     assert [each.recording.answer for each in found if isinstance(each.recording, Transcript)] == ["A,\nB", ""]
+
+
+def test_calls_may_stand_as_chat_apis_have_them_and_nulls_are_nothing(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": '{"amount": 5}'}}
+    messages = [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "assistant", "content": "Done"}]
+    found = transcript(tmp_path, messages=messages, answer=None)
+    assert [(each.name, each.arguments) for each in found.tool_calls] == [("pay", {"amount": 5})]
+    (response,) = read(lines(tmp_path, {"id": "a", "answer": None, "error": "timeout"}))
+    assert isinstance(response, RecordedResponse)
+    assert response.recording == BrokenRecording(reason="timeout")

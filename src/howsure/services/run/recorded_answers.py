@@ -42,6 +42,13 @@ class RecordedAnswers(Struct, frozen=True):
     pins: tuple[DatasetPin, ...]
     warnings: tuple[Problem, ...] = ()
 
+    @property
+    def case_ids(self) -> set[str]:
+        """The ids that a file has answers for; none where they may also be found by what the user said, or where they
+        are an earlier run's, which may have had more cases."""
+        known = self.recordings
+        return set() if known.by_turns or known.of_run else {case for case, _, _ in known.by_case}
+
 
 def read_answers(paths: Sequence[str], simulation: Dialect) -> RecordedAnswers:
     """Every recording of every file; duplicates and problems of all files are refused together."""
