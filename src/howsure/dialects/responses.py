@@ -7,17 +7,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Struct
 from msgspec.structs import replace
 
 from howsure.dialects.lines import open_file, read_table
 from howsure.dialects.problems import SchemaChecker, Spot, did_you_mean, load_schema, shown
 from howsure.dialects.simulation_messages import objects_in
 from howsure.dialects.simulation_rows import last_answer
-from howsure.dialects.strict_json import count_keys, duplicate_free, parse_json
+from howsure.dialects.strict_json import parse_json
 from howsure.dialects.tables import table_layout
 from howsure.errors import Problem
 from howsure.model.transcript import (
@@ -83,12 +83,7 @@ def read_responses(path: Path) -> Iterator[RecordedResponse | Problem]:
         else:
             for line, text in enumerate(file, 1):
                 if text.strip(b" \t\r\n\xef\xbb\xbf"):
-                    text = text.rstrip(b"\r\n")
-                    row = _plain_row(text)
-                    if row is not None:
-                        yield _recorded_response(row, line)
-                        continue
-                    value, problems = parse_json(text, file=name, line=line)
+                    value, problems = parse_json(text.rstrip(b"\r\n"), file=name, line=line)
                     yield from problems or _response(value, Spot(name, line), ignored)
     for warnings in ignored.values():
         lines = f" (on {len(warnings):,} lines)" if len(warnings) > 1 else ""
@@ -102,51 +97,6 @@ def _row_of_cells(cells: Mapping[str, str]) -> Row:
     if str(row.get("repeat", "")).isdecimal():
         row["repeat"] = int(row["repeat"])
     return row
-
-
-class _CallRow(Struct):
-    name: Annotated[str, Meta(min_length=1)]
-    arguments: dict[str, Any] | UnsetType = UNSET
-    id: str | UnsetType = UNSET
-
-
-class _MessageRow(Struct):
-    role: Literal["user", "assistant", "system", "tool"]
-    content: str | UnsetType | None = UNSET
-    agent: str | UnsetType = UNSET
-    tool_call_id: str | UnsetType = UNSET
-    tool_calls: list[_CallRow] | UnsetType = UNSET
-
-
-class _ResponseRow(Struct):
-    """The usual form of a line. A line of this form needs no slow check; another one may still be valid."""
-
-    response_text: str
-    case_id: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
-    example_id: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
-    candidate_name: str | UnsetType = UNSET
-    repeat: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    messages: list[_MessageRow] | UnsetType = UNSET
-    tool_calls: list[_CallRow] | UnsetType = UNSET
-    agent_steps: UnsetType = UNSET
-    spans: UnsetType = UNSET
-    usage: UnsetType = UNSET
-    duration_ms: UnsetType = UNSET
-    error: UnsetType = UNSET
-    state: dict[str, Any] | UnsetType | None = UNSET
-
-
-def _plain_row(text: bytes) -> Row | None:
-    """The row of a line that is certainly valid, else None."""
-    try:
-        row = msgspec.json.decode(text)
-        msgspec.convert(row, _ResponseRow)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    named = ("case_id" in row or "example_id" in row) and _FIELDS.issuperset(row)
-    if named and count_keys(row) >= 0 and duplicate_free(text, row):
-        return row  # type: ignore[no-any-return]
-    return None
 
 
 def _read_whole(text: bytes, name: str, ignored: dict[str, list[Problem]]) -> Iterator[RecordedResponse | Problem]:
@@ -169,26 +119,35 @@ def _response(given: Any, spot: Spot, ignored: dict[str, list[Problem]]) -> Iter
     if not isinstance(given, dict):
         yield from _CHECKER.problems(given, spot)
         return
-    names, problems = _documented_names(given, spot)
-    row: Row = {names.get(name) or name: value for name, value in given.items() if name in _FIELDS | names.keys()}
+    row, names, problems = given, dict[str, str](), list[Problem]()
+    if not (_FIELDS.issuperset(given) and _CHECKER.fits(given)):
+        names, problems = _documented_names(given, spot)
+        row = _documented_row(given, names)
+        called = {spot.below(name).prefix: spot.below(other).prefix for other, name in names.items()}
+        found = _CHECKER.problems(row, spot)
+        problems += [replace(each, field=called.get(each.field, each.field)) for each in found]
+        known = _FIELDS | _OF_REPORTS | names.keys()
+        for name in [each for each in given if each not in known and given[each] is not None]:
+            lines = ignored.setdefault(name, [])
+            lines.append(lines[0] if lines else _not_read(name, given[name], given, spot))
+    problems = problems or list(_row_problems(row, given, spot))
+    if problems:
+        yield from problems
+    else:
+        yield _recorded_response(row, spot.line)
+
+
+def _documented_row(given: Row, names: Mapping[str, str]) -> Row:
+    """The row with the names of the schema, numbers as ids, and calls as we have them; without nulls that say nothing:
+    a null is no error, and no answer where there is something else."""
+    row: Row = {names.get(name) or name: value for name, value in given.items() if name in names or name in _FIELDS}
     for name in ("case_id", "candidate_name"):
         row |= {name: str(row[name])} if type(row.get(name)) is int else {}
     for holder in (row, *objects_in(row.get("messages"))):
         if isinstance(holder.get("tool_calls"), list):
             holder["tool_calls"] = [_flat_call(each) for each in holder["tool_calls"]]
-    # A null is no error, and no answer where there is something else.
-    empty = {"error", "response_text"} if any(row.get(name) for name in ("error", "messages", "spans")) else {"error"}
-    row = {name: value for name, value in row.items() if value is not None or name not in empty}
-    called = {name: other for other, name in names.items()}
-    found = _CHECKER.problems(row, spot) or list(_row_problems(row, given, spot))
-    problems += [replace(each, field=_as_called(each.field, called, spot)) for each in found]
-    silent = _FIELDS | _OF_REPORTS | names.keys()
-    for name in [each for each in given if each not in silent and given[each] is not None]:
-        ignored.setdefault(name, []).append(_not_read(name, given[name], given, spot))
-    if problems:
-        yield from problems
-    else:
-        yield _recorded_response(row, spot.line)
+    without = ("error", "response_text") if {"error", "messages", "spans"} & row.keys() else ("error",)
+    return {name: value for name, value in row.items() if value is not None or name not in without}
 
 
 def _flat_call(call: Any) -> Any:
@@ -210,12 +169,6 @@ def _documented_names(given: Row, spot: Spot) -> tuple[dict[str, str], list[Prob
             problems.append(_ambiguous(name, found, spot))
         names |= dict.fromkeys(found, name)
     return names, problems
-
-
-def _as_called(field: str, called: Mapping[str, str], spot: Spot) -> str:
-    """The field by the name that the file has for it."""
-    name = field.removeprefix(spot.prefix).lstrip(".")
-    return spot.below(called[name]).prefix if name in called else field
 
 
 def _ambiguous(name: str, found: list[str], spot: Spot) -> Problem:
@@ -246,17 +199,24 @@ def _recorded_response(row: Row, line: int | None) -> RecordedResponse:
     )
 
 
+_NEEDED = (
+    ("case_id", ("case_id", "example_id"), "which case is this the answer to?", ""),
+    (
+        "response_text",
+        ("response_text", "messages", "spans", "error"),
+        "there is no answer here",
+        " (an empty answer is an empty string)",
+    ),
+)
+
+
 def _row_problems(row: Row, given: Row, spot: Spot) -> Iterator[Problem]:
-    found = ", ".join(f"`{each}`" for each in sorted(given)) or "none"
-    if "case_id" not in row and "example_id" not in row:
-        message, expected = "which case is this the answer to?", "case_id, example_id or id"
-        hint = f"call it {expected}; the fields here are: {found}"
-        yield spot.below("case_id").problem("missing-field", message, expected=expected, found=found, hint=hint)
-    if not any(key in row for key in ("response_text", "messages", "error", "spans")):
-        expected = "response_text (or response, answer, output, completion), messages, spans or error"
-        hint = f"call it {expected}; an empty answer is an empty string; the fields here are: {found}"
-        message = "there is no answer here"
-        yield spot.below("response_text").problem("missing-field", message, expected=expected, found=found, hint=hint)
+    for field, names, message, note in _NEEDED:
+        if not any(each in row for each in names):
+            found = ", ".join(f"`{each}`" for each in sorted(given)) or "none"
+            expected = ", ".join([field, *_SYNONYMS[field], *names[1:]])
+            hint = f"call it one of {expected}{note}; the fields here are: {found}"
+            yield spot.below(field).problem("missing-field", message, expected=expected, found=found, hint=hint)
     for call in [*row.get("tool_calls", ()), *(c for m in row.get("messages", ()) for c in m.get("tool_calls", ()))]:
         if isinstance(call.get("arguments"), str) and not isinstance(_json_value(call["arguments"]), dict):
             message = f"the arguments of {call['name']!r} are text that is not a JSON object"
