@@ -21,6 +21,12 @@ def row(target: str, what: str, data: bytes | str | Any) -> Any:
     return pytest.param(target, written, id=f"{target}: {what}")
 
 
+def changed(target: str, old: str, new: str) -> str:
+    """A valid input of the target in which `old` became `new`."""
+    texts = [seed.decode() for seed in BY_NAME[target].seeds]
+    return next(text.replace(old, new) for text in texts if old in text)
+
+
 FINDS = [
     row("budgets", "a number before 50,000 spaces", "1" + " " * 50_000 + "x"),
     row("gate expressions", "a count larger than a float", f"errors < {LONG}"),
@@ -117,6 +123,28 @@ FINDS = [
     ),
     row("matchers", "$approx without `within`", {"expected": {"x": {"$approx": 3.5, "vithin": 0.1}}, "actual": {}}),
     row("patterns", "a pattern that backtracks", b"(a|aa)+$\x00" + b"a" * 50 + b"!"),
+    row(
+        "importer adk-history .json",
+        "a verdict that is a list",
+        changed("importer adk-history .json", '"final_eval_status": 1', '"final_eval_status": [1]'),
+    ),
+    row(
+        "importer adk-history .json",
+        "declarations that are a number",
+        changed("importer adk-history .json", '"function_declarations": [', '"function_declarations": 5, "was": ['),
+    ),
+    row(
+        "detect .jsonl",
+        "choices, and nothing that says which is right",
+        {"question": "Which?", "option_a": "x", "option_b": "y", "option_c": "z"},
+    ),
+    row("results promptfoo yaml", "60,000 levels", "results:\n  results: []\n  stats: " + "[" * 60_000),
+    row(
+        "results braintrust table",
+        "half a character that Python reads",
+        "id,input,output,expected,scores,is_root\n1,2+2,4,4,\"{'\\ud800': True}\",True\n",
+    ),
+    row("changed datasets .csv", "a first column called []", "[],question\n1,Hi?\n"),
     row("adk events", "a call that is a list", [{"author": "a", "content": {"parts": [{"function_call": ["x"]}]}}]),
     row("adk traces", "logs that are no list", [{"name": "call_llm", "logs": True}]),
     row("what functions return", "half a character", HALF),

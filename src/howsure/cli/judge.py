@@ -16,7 +16,7 @@ from rich.text import Text
 from howsure.cli.exit_codes import DONE, GATE_FAILED, GATE_INCONCLUSIVE
 from howsure.cli.interrupts import run_interruptible
 from howsure.cli.judge_pairs import drift_command, pairs_command, raters_command
-from howsure.cli.options import parsed_option, read_names
+from howsure.cli.options import no_cache_option, parsed_option, read_names
 from howsure.cli.output import howsure_command, print_json, say
 from howsure.cli.progress import console, print_report, show_progress
 from howsure.errors import ConfigInvalid
@@ -48,14 +48,7 @@ def answer_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--max-concurrency", "concurrency", type=int, default=None, metavar="N", help="Cases at a time [8]."
         ),
         click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on models: 2USD, 500ktok, 10m."),
-        click.option(
-            "--no-cache",
-            "cache",
-            is_flag=True,
-            default=True,
-            flag_value=False,
-            help="Ask models again, without the cache.",
-        ),
+        no_cache_option,
         click.option("--profile", default="", metavar="NAME", help="Pass marks to use instead of the cases' own."),
         click.option("--agent", default="", metavar="FILE", help="Who is under test (a BotContext)."),
         click.option("--rubric", default="", metavar="FILE", help="The agent's standing rules."),

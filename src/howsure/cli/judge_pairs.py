@@ -11,6 +11,7 @@ import click
 
 from howsure.cli.exit_codes import CASES_ERRORED, DONE, GATE_FAILED, GATE_INCONCLUSIVE
 from howsure.cli.interrupts import run_interruptible
+from howsure.cli.options import no_cache_option
 from howsure.cli.output import howsure_command, say
 from howsure.cli.progress import print_report, show_progress
 from howsure.model.run_request import RunRequest
@@ -28,9 +29,7 @@ from howsure.services.workspace import Workspace
 @click.option("--limit", type=click.IntRange(1), default=None, metavar="N", help="Only N cases, drawn at random.")
 @click.option("--seed", default=0, show_default=True, help="With --limit: another seed, other cases.")
 @click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on the judge: 2USD, 500ktok, 10m.")
-@click.option(
-    "--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask the judge again, without the cache."
-)
+@no_cache_option
 @click.option("--record-judge", default="", metavar="FILE", help="Append the judge's replies to FILE.")
 @click.option(
     "--max-concurrency", "concurrency", type=click.IntRange(1), default=None, metavar="N", help="Pairs at once."

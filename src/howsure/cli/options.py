@@ -170,19 +170,17 @@ def read_values_by_key(texts: Iterable[str], option: str) -> dict[str, tuple[str
     return found
 
 
+def no_cache_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    help_text = "Ask models again, without the cache."
+    return click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help=help_text)(command)
+
+
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """How the run is judged, at its start or when it is resumed."""
     for option in (
         click.option("--record-judge", default="", metavar="FILE", help="Append judge replies to FILE."),
         click.option("--trace", default="", metavar="FILE", help="Append every model call to FILE."),
-        click.option(
-            "--no-cache",
-            "cache",
-            is_flag=True,
-            default=True,
-            flag_value=False,
-            help="Ask models again, without the cache.",
-        ),
+        no_cache_option,
     ):
         command = option(command)
     return command

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from howsure.cli.exit_codes import CASES_ERRORED, DONE
+from howsure.cli.options import no_cache_option
 from howsure.cli.output import howsure_command, print_json, say, with_runs
 from howsure.cli.progress import console
 from howsure.errors import ConfigInvalid
@@ -31,9 +32,7 @@ ENDINGS = (".md", ".markdown")
 )
 @click.option("--record-judge", "record", default="", metavar="FILE", help="Append the judge's reply to FILE.")
 @click.option("--budget", default="", metavar="AMOUNT", help="Most to spend on the judge: 2USD, 500ktok, 10m.")
-@click.option(
-    "--no-cache", "cache", is_flag=True, default=True, flag_value=False, help="Ask the judge again, without the cache."
-)
+@no_cache_option
 @click.option("--output", "-o", default="", metavar="FILE.md", help="Write it as Markdown.")
 def command(
     work: Workspace, run: str, judge: str | None, record: str, budget: str, cache: bool, output: str, as_json: bool

@@ -99,7 +99,8 @@ def detect(
 ) -> R:
     """The one dialect that recognises the file. What one of `importers` or a reader of other tools' `results` reads is
     refused with the command to type. A dialect with `fallback` is asked if no other one knows the file, but before a
-    `general` importer. Dialects of other tools are loaded, and asked, only if none of the loaded ones knows it."""
+    `general` importer, and before one that finds it `is_plain`. Dialects of other tools are loaded, and asked, only if
+    none of the loaded ones knows it."""
     head = _head(path)
     if _is_blank(head):
         raise DatasetInvalid(str(path), [empty_file(path)])
@@ -120,7 +121,7 @@ def detect(
             f" `howsure compare {word} OTHER` compares them as they are"
         )
     foreign = [importer for importer in importers if importer.detect(path, head)]
-    if fitting and all(getattr(importer, "general", False) for importer in foreign):
+    if fitting and all(_is_plain(importer, path) for importer in foreign):
         return fitting[0]
     if foreign:
         raise InputError(
@@ -131,6 +132,12 @@ def detect(
     listed = ", ".join(every[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
     found = looks_like(path, head)
     raise InputError(f"{path}: not recognised: {found}; or name one with --dialect ({listed})")
+
+
+def _is_plain(importer: Importer, path: Path) -> bool:
+    """Whether a run reads the importer's file as a plain table."""
+    asked = getattr(importer, "is_plain", None)
+    return asked(path) if asked else getattr(importer, "general", False)
 
 
 def dialect_at_hand(path: Path, head: bytes, dialects: Iterable[R]) -> R | None:

@@ -16,7 +16,16 @@ from msgspec.structs import replace
 from howsure.dialects.base import Watch
 from howsure.dialects.ids import SeenIds, unstorable_case
 from howsure.dialects.lines import Row, RowDialect
-from howsure.dialects.plain_columns import ID, INPUT, ROLES, TableColumns, TableOptions, find_columns, may_have_input
+from howsure.dialects.plain_columns import (
+    EXPECTED,
+    ID,
+    INPUT,
+    ROLES,
+    TableColumns,
+    TableOptions,
+    find_columns,
+    may_have_input,
+)
 from howsure.dialects.plain_rows import CellFault, case_of, flatten, lost_parts, metadata_in, row_of, short_labels
 from howsure.dialects.problems import Spot, shown
 from howsure.dialects.tables import ENDINGS, LISTS, PARQUET, TABLES, head_names, inner_names, is_utf_16, table_records
@@ -97,8 +106,7 @@ class PlainDialect(RowDialect):
             try:
                 case = case_of(row, columns, self._options.match)
             except CellFault as fault:
-                place, found = spot.below(columns.roles[fault.role]), shown(row[columns.roles[fault.role]])
-                yield place.problem(fault.code, str(fault), expected=fault.role, found=found, hint=fault.hint)
+                yield _cell_problem(fault, row, columns, spot)
                 continue
             if not case.id:
                 case = replace(case, id=hashes.id_of(case.input))
@@ -166,3 +174,14 @@ def _cells(case: Case) -> dict[str, str]:
     return {
         name: value if isinstance(value, str) else msgspec.json.encode(value).decode() for name, value in row.items()
     }
+
+
+def _cell_problem(fault: CellFault, row: Row, columns: TableColumns, spot: Spot) -> Problem:
+    """The fault at its cell; where choices stand in columns of their own, at that of the answer, if there is one."""
+    role = fault.role if fault.role in columns.roles else EXPECTED
+    if column := columns.roles.get(role):
+        place, found = spot.below(column), shown(row[column])
+        return place.problem(fault.code, str(fault), expected=role, found=found, hint=fault.hint)
+    hint = "name the column with the right answer `answer`, or say which it is: --map expected=COLUMN"
+    said = f"no column says which choice of {', '.join(columns.options.values())} is right"
+    return spot.problem(fault.code, said, expected=role, hint=hint)

@@ -199,7 +199,9 @@ def next_steps(summary: Summary, first_case: str = "") -> list[tuple[str, str]]:
         steps.append((f"howsure resume {name}", f"do the remaining {counts.pending:,}"))
     if first_case:
         steps.append((f"howsure show {name} {shell_quote(first_case)}", "see why, with the whole conversation"))
-    if counts.errored and not run.pins.imported:
+    asked = run.pins.request
+    fixed = run.pins.imported or (asked.target in ("", "recorded") and asked.judge in ("", OFFLINE))
+    if counts.errored and not fixed:
         steps.append((f"howsure retry {name} --errors", f"try the {counts.errored:,} errored again"))
     steps.append((f"howsure report {name} --output report.html", "read it all in a browser, offline"))
     return steps

@@ -360,6 +360,15 @@ def test_choices_may_stand_in_columns_of_their_own(tmp_path: Path) -> None:
     assert ([each.text for each in expected.choices], expected.correct) == (["sky", "rose", "grass"], ("B",))
 
 
+def test_choices_in_columns_without_a_column_that_says_which_is_right(tmp_path: Path) -> None:
+    (problem,) = validate(
+        written(tmp_path, "question,option_a,option_b\nWhich is red?,sky,rose\n"), PlainDialect()
+    ).problems
+    assert (problem.line, problem.message) == (2, "no column says which choice of option_a, option_b is right")
+    (empty,) = validate(written(tmp_path, "question,A,B,answer\nWhich is red?,sky,rose,\n"), PlainDialect()).problems
+    assert (empty.field, empty.code) == ("answer", "unknown-choice")
+
+
 def test_beside_passages_and_the_truth_an_answer_is_what_was_said(tmp_path: Path) -> None:
     (case,) = read(written(tmp_path, "question,answer,contexts,ground_truth\n2+2?,five,\"['sums']\",4\n"))
     assert isinstance(case.recorded, Transcript)

@@ -114,6 +114,19 @@ def test_what_to_do_next_follows_from_what_happened() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "again"),
+    [
+        ({"target": "recorded", "judge": "offline"}, False),
+        ({"target": "recorded", "judge": "anthropic:claude"}, True),
+        ({"target": "support", "judge": "offline"}, True),
+    ],
+)
+def test_trying_again_is_offered_where_it_can_change_something(asked: dict[str, str], again: bool) -> None:
+    errored = Summary(run=a_run(Counts(errored=2), pins=asked), candidates={"": Counts(errored=2)}, graders=())
+    assert ("howsure retry 3f2a9c1b --errors" in [command for command, _ in next_steps(errored)]) is again
+
+
+@pytest.mark.parametrize(
     ("word", "shown"),
     [
         ("refund-03", "refund-03"),

@@ -318,9 +318,15 @@ VERDICTS = {1: True, "PASSED": True, 2: False, "FAILED": False}
 """ADK's words for a verdict."""
 
 
+def verdict(result: Json) -> bool | None:
+    """Whether ADK let it pass; None where it did not say."""
+    status = either_case(result, "final_eval_status")
+    return VERDICTS.get(status) if isinstance(status, int | float | str) else None
+
+
 def _scores(result: Json) -> Iterator[tuple[str, float]]:
     """ADK's own scores, and its verdict: 1 passed, 0 failed."""
-    passed = VERDICTS.get(either_case(result, "final_eval_status"))
+    passed = verdict(result)
     if passed is not None:
         yield "final_eval_status", float(passed)
     for one in metric_results(result):

@@ -306,7 +306,7 @@ def declarations(details: Sequence[Any]) -> list[Json]:
     functions: dict[str, Json] = {}
     for declared in details:
         for holder in declared if isinstance(declared, list) else ():
-            for function in either_case(holder, "function_declarations") or ():
-                if isinstance(function, dict) and isinstance(function.get("name"), str):
+            for function in objects_in(either_case(holder, "function_declarations")):
+                if isinstance(function.get("name"), str):
                     functions.setdefault(function["name"], function)
     return [{"function_declarations": list(functions.values())}] if functions else []

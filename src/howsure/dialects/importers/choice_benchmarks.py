@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,22 @@ from howsure.model.expectation import Choice
 
 _NAMED = re.compile(r"(?P<subject>\w+?)_(?P<split>dev|val|validation|test|train|auxiliary_train)", re.IGNORECASE)
 _LISTED = frozenset({"question", "choices", "answer"})
+_PEEKED = 20
 _COLUMNS = "question, choices and the letter of the right one; or a header with question, A, B … and answer"
 _FOREIGN = {"course", "option_a", "task_type", "schema_version", "gold"}
 """Columns of other sources that look similar."""
 
 
-class MmluImporter(BenchmarkImporter):
+class _ChoiceImporter(BenchmarkImporter):
+    def is_plain(self, path: Path) -> bool:
+        """Whether a run reads the file as a plain table: no answer of its first records is a number. In a benchmark
+        that is a place counted from 0."""
+        rows = [row for _, row in islice(self.records(path, None), _PEEKED) if isinstance(row, dict)]
+        answers = [value for row in rows for name, value in row.items() if name.lower() == "answer"]
+        return bool(answers) and all(whole(answer) is None for answer in answers)
+
+
+class MmluImporter(_ChoiceImporter):
     """CSV (with or without a header), JSONL or JSON of MMLU-style questions."""
 
     name = "mmlu"
@@ -65,7 +76,7 @@ class MmluImporter(BenchmarkImporter):
                 message = "a question needs two choices"
                 fields.wrong("choices", "empty", message, expected="two texts or more", found=shown(texts))
             return None
-        correct = _correct(fields, len(texts))
+        correct = _correct(fields, texts)
         if correct is None or not question:
             return None
         id = question_hash(question, *texts)
@@ -133,8 +144,9 @@ def _texts(fields: RecordFields) -> list[str]:
     return texts
 
 
-def _correct(fields: RecordFields, count: int) -> int | None:
-    """The position of the right choice: a letter, or a number from 0."""
+def _correct(fields: RecordFields, texts: list[str]) -> int | None:
+    """The position of the right choice: a letter, a number from 0, or the choice's text."""
+    count = len(texts)
     name = next((name for name in fields.left if name.lower() == "answer"), "answer")
     raw = fields.left.get(name)
     letter = raw.strip().upper() if isinstance(raw, str) else ""
@@ -146,7 +158,10 @@ def _correct(fields: RecordFields, count: int) -> int | None:
         fields.wrong(name, "unknown-correct-id", f"no choice has the letter {shown(letter)}", expected=allowed)
         return None
     if isinstance(raw, str) and whole(raw) is None:
-        expected = f"a letter from A to {choice_id(count - 1)}, or a number from 0"
+        if texts.count(raw.strip()) == 1:
+            del fields.left[name]
+            return texts.index(raw.strip())
+        expected = f"a letter from A to {choice_id(count - 1)}, a number from 0, or the text of a choice"
         fields.wrong(name, "wrong-type", "names no choice", expected=expected, found=shown(raw))
         return None
     return fields.place(name, count)
@@ -155,7 +170,7 @@ def _correct(fields: RecordFields, count: int) -> int | None:
 _OPTIONS = ("option_a", "option_b", "option_c", "option_d")
 
 
-class IncludeImporter(BenchmarkImporter):
+class IncludeImporter(_ChoiceImporter):
     """JSONL, JSON or CSV of INCLUDE rows."""
 
     name = "includebase"
@@ -169,7 +184,7 @@ class IncludeImporter(BenchmarkImporter):
         choices = tuple(Choice(id=LETTERS[place], text=text) for place, text in enumerate(texts) if text)
         if len(choices) < 2:
             fields.wrong("option_b", "empty", "a question needs two options", expected="two texts or more")
-        answer = fields.place("answer", len(_OPTIONS))
+        answer = _correct(fields, texts)
         if answer is None or not question:
             return None
         if not texts[answer]:

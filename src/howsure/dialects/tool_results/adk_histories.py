@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from howsure.dialects.importers.adk_history import VERDICTS, AdkHistoryImporter, metric_results
+from howsure.dialects.importers.adk_history import AdkHistoryImporter, metric_results, verdict
 from howsure.dialects.importers.adk_recordings import either_case
 from howsure.dialects.strict_json import Json
 from howsure.dialects.tool_results.base import ResultsRecord, SampleResult, UnreadableRecord
@@ -42,7 +42,7 @@ class AdkHistoryReader:
                     raise DatasetInvalid(str(path), [found])
                 continue
             names.setdefault(str(either_case(result, "eval_set_id") or ""))
-            passed = VERDICTS.get(either_case(result, "final_eval_status"))
+            passed = verdict(result)
             case = replace(found, id=id or found.id, recorded=None)
             seen[case.id] += 1
             yield SampleResult(

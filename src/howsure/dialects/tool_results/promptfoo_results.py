@@ -31,6 +31,7 @@ from howsure.dialects.tool_results.streams import (
 )
 from howsure.model.case import SingleTurn
 from howsure.model.expectation import Criteria, Criterion, Expectation, text_id
+from howsure.model.plain_values import MAX_DEPTH
 from howsure.model.score import UNIT, Grade, Score
 from howsure.model.tool_runs import Statistic, ToolAggregate, ToolRun
 from howsure.model.transcript import Message, Role
@@ -123,14 +124,28 @@ def _read_eval(about: Json, rows: Iterator[tuple[str, Any]], notes: list[str]) -
     )
 
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _check_depth(text: str) -> None:
+    """YAMLError for a document that is nested deeper than any that is stored: what is written in C would end the
+    process over it."""
+    depth = 0
+    for event in yaml.parse(text, _LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise yaml.YAMLError(f"it is nested more than {MAX_DEPTH} deep")
+
+
 def _load_yaml(path: Path) -> Json:
     if path.stat().st_size > LARGEST_YAML:
         message = f"YAML of more than {LARGEST_YAML:,} bytes is not read"
         hint = "write it as output.json, which is read a row at a time"
         raise container_fault(path, "yaml-too-large", message, hint=hint)
     try:
-        most = max(MAX_YAML_VALUES, VALUES_A_BYTE * path.stat().st_size)
-        _, document = load_yaml(path.read_text("utf-8-sig"), getattr(yaml, "CSafeLoader", yaml.SafeLoader), most)
+        most, text = max(MAX_YAML_VALUES, VALUES_A_BYTE * path.stat().st_size), path.read_text("utf-8-sig")
+        _check_depth(text)
+        _, document = load_yaml(text, _LOADER, most)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         place = getattr(error, "problem_mark", None)
         message = f"not valid YAML: {getattr(error, 'problem', None) or error}"

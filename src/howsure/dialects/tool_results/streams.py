@@ -24,6 +24,7 @@ from howsure.dialects.datasets import HEAD, readable
 from howsure.dialects.lines import header_of, read_table
 from howsure.dialects.strict_json import BOM, head_keys
 from howsure.errors import DatasetInvalid, Problem, printable
+from howsure.model.plain_values import is_storable
 
 CHUNK = 1 << 20
 LARGEST_VALUE = 1 << 28
@@ -279,7 +280,8 @@ def _cell(text: str) -> Any:
         with suppress(ValueError):
             return json_value(text.encode())
         with suppress(ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            return literal_eval(text)
+            if is_storable(value := literal_eval(text)):
+                return value
     return text
 
 
@@ -290,6 +292,7 @@ class ResultsArchive:
         self._path = path
         try:
             with readable(path):
+                self._size = path.stat().st_size
                 self._zip = ZipFile(path)
         except (BadZipFile, NotImplementedError, ValueError) as error:
             hint = "the file is cut off, or its tool was killed while writing it: copy it again"
@@ -304,10 +307,10 @@ class ResultsArchive:
         self._zip.close()
 
     def _check_sizes(self) -> None:
-        size, largest = self._path.stat().st_size, max((info.file_size for info in self.members.values()), default=0)
+        largest = max((info.file_size for info in self.members.values()), default=0)
         whole = sum(info.file_size for info in self._zip.infolist())
-        if largest > LARGEST_MEMBER or whole > max(LARGEST_MEMBER, MOST_SWELLING * size):
-            message = f"the archive of {size:,} bytes would swell to {whole:,}, and one file of it to {largest:,}"
+        if largest > LARGEST_MEMBER or whole > max(LARGEST_MEMBER, MOST_SWELLING * self._size):
+            message = f"the archive of {self._size:,} bytes would swell to {whole:,}, and one file of it to {largest:,}"
             raise container_fault(self._path, "archive-too-large", f"{message}: it is not read (a zip bomb does that)")
 
     def json(self, name: str) -> Any:
@@ -341,8 +344,9 @@ class ResultsArchive:
             raise BadZipFile("no member begins at its place")
         name_size, extra_size = unpack("<26xHH", head)
         file.seek(name_size + extra_size, 1)
+        packed = file.read(min(info.compress_size, self._size))
         try:
-            reader = zstandard.ZstdDecompressor().stream_reader(file.read(info.compress_size), read_across_frames=True)
+            reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
             text: bytes = reader.read(info.file_size + 1)
         except zstandard.ZstdError as error:
             raise BadZipFile(str(error)) from error

@@ -35,6 +35,7 @@ from howsure.judges.offline.sentences import (
     Sentence,
     comparable_words,
     content_words,
+    denies,
     refuses,
     split_sentences,
     text_after_correction,
@@ -73,12 +74,8 @@ def judge_coverage(question: str, reference: str, answer: str) -> Judgment:
     if not total:
         return NoOpinion("the reference says nothing beyond the question")
     share = sum(statement.weight * _rescale(statement.share) for statement in statements) / total
-    if {_opening(reference), _opening(answer)} == {"yes", "no"}:
-        return OfflineOpinion(
-            value=0.0,
-            confidence=0.7,
-            reason="The reference begins with yes and the answer with no, or the other way round.",
-        )
+    if _says_the_opposite(reference, answer):
+        return THE_OPPOSITE
     if UNSURE[0] < share < UNSURE[1]:
         return NoOpinion(f"the answer covers {share:.0%} of a long reference by its words, which decides nothing")
     # Nearly all of the answer's own words stand in the reference: it may be a summary.
@@ -128,8 +125,18 @@ def _rescale(share: float) -> float:
 
 
 def _opening(text: str) -> str:
+    """`yes` or `no`, where the text begins with it; but `No. 5` is a name."""
     words: Words = comparable_words(text[:80])
-    return words[0] if words and words[0] in ("yes", "no") else ""
+    return words[0] if words and words[0] in ("yes", "no") and not any(map(is_number, words[1:2])) else ""
+
+
+def _says_the_opposite(reference: str, answer: str) -> bool:
+    return {_opening(reference), _opening(answer)} == {"yes", "no"}
+
+
+THE_OPPOSITE = OfflineOpinion(
+    value=0.0, confidence=0.7, reason="The reference begins with yes and the answer with no, or the other way round."
+)
 
 
 _MATCHERS = (
@@ -268,6 +275,7 @@ VALUES: dict[MatchKind, tuple[float, float]] = {
     MatchKind.OTHER_NUMBER: (0.0, 0.75),
     MatchKind.OTHER: (0.0, 0.75),
 }
+_NO_SUCH = frozenset({"none", "nothing", "nobody", "nowhere", "unknown"})
 _LATIN = re.compile(r"[A-Za-z]")
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -288,7 +296,9 @@ def judge_reference(question: str, references: Sequence[str], answer: str) -> Ju
 def _judge_short(question: str, references: Sequence[str], answer: str) -> Judgment:
     short = read_short_answer(question, text_after_correction(answer))
     polar = [
-        reference for reference in references if len(words := comparable_words(reference)) <= 2 and words[0] in YES | NO
+        reference
+        for reference in references
+        if len(words := comparable_words(reference)) <= 2 and words[0] in YES | NO and not is_number(words[-1])
     ]
     if polar and (polar == references or _first_word(short) in YES | NO):
         return _judge_yes_or_no(polar, short)
@@ -296,7 +306,11 @@ def _judge_short(question: str, references: Sequence[str], answer: str) -> Judgm
         return OfflineOpinion(
             value=0.0, confidence=0.9, reason="The answer only repeats the question.", evidence=(answer,)
         )
+    if all(_says_the_opposite(reference, answer) for reference in references):
+        return THE_OPPOSITE
     found = best_match(references, short)
+    if found.kind is MatchKind.OTHER and _says_no(answer) and any(map(_says_no, references)):
+        return NoOpinion("the reference and the answer both say no, in other words")
     if not found.share and refuses(answer):
         return OfflineOpinion(value=0.0, confidence=0.9, reason="The answer declines to answer.", evidence=(answer,))
     if not found.share and all(_other_script(reference, answer) for reference in references):
@@ -330,6 +344,11 @@ def _other_script(reference: str, answer: str) -> bool:
     if not (_LETTER.search(reference) and _LETTER.search(answer)):
         return False
     return bool(_LATIN.search(reference)) != bool(_LATIN.search(answer))
+
+
+def _says_no(text: str) -> bool:
+    words = comparable_words(text)
+    return denies(words) or not _NO_SUCH.isdisjoint(words)
 
 
 def _first_word(short: ShortAnswer) -> str:

@@ -182,7 +182,10 @@ def content_without_case(content: bytes, position: int) -> bytes:
 
 def _parse_cases(content: bytes) -> tuple[Any, list[Any]]:
     """The whole JSON value, and the list inside it that holds the cases."""
-    whole = msgspec.json.decode(content)
+    try:
+        whole = msgspec.json.decode(content)
+    except msgspec.DecodeError as error:
+        raise PlanRefused(f"this file begins like JSON and is none: {error}") from error
     if isinstance(whole, list):
         return whole, whole
     name = next((name for name in LISTS if isinstance(whole.get(name), list)), None)

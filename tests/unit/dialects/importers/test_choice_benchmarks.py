@@ -23,6 +23,7 @@ from benchmark_files import (
     report,
     written,
 )
+from howsure.dialects.datasets import detect
 from howsure.dialects.importers.choice_benchmarks import (
     PROMPT,
     IncludeImporter,
@@ -30,7 +31,9 @@ from howsure.dialects.importers.choice_benchmarks import (
     LexamImporter,
     MmluImporter,
 )
-from howsure.model.case import SingleTurn
+from howsure.dialects.plain import PlainDialect
+from howsure.errors import InputError
+from howsure.model.case import Case, SingleTurn
 from howsure.model.expectation import Choice, CorrectChoice, ReferenceAnswer
 
 MMLU = MmluImporter()
@@ -134,6 +137,34 @@ def test_files_of_other_sources_are_not_claimed(text: str, tmp_path: Path) -> No
 
 
 INCLUDE, ECHR = IncludeImporter(), LarEchrImporter()
+TABLES = {
+    "question,option_a,option_b,answer\nRed?,sky,rose,B\n": "plain",
+    "question,A,B,answer\nRed?,sky,rose,rose\n": "plain",
+    "question,choices,answer\nRed?,sky|rose,rose\n": "plain",
+    "question,option_a,option_b,answer\nRed?,sky,rose,1\n": "includebase",
+    "question,A,B,answer\nRed?,sky,rose,1\n": "mmlu",
+}
+"""What a run takes a table of choices for: a number may be a place counted from 0, and is not guessed."""
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_of_choices_with_letters_or_texts_is_a_plain_one(table: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "x.csv", table)
+    if TABLES[table] == "plain":
+        assert isinstance(detect(path, [PlainDialect()], [MMLU, INCLUDE]), PlainDialect)
+        return
+    with pytest.raises(InputError, match=f"a file of {TABLES[table]}"):
+        detect(path, [PlainDialect()], [MMLU, INCLUDE])
+
+
+def test_a_table_with_letters_is_converted_too(tmp_path: Path) -> None:
+    for importer, head in ((INCLUDE, "question,option_a,option_b,answer"), (MMLU, "question,A,B,answer")):
+        for answer in ("B", "1", "rose"):
+            path = written(tmp_path, "x.csv", f"{head}\nRed?,sky,rose,{answer}\n")
+            (case,) = (each for each in importer.read(path) if isinstance(each, Case))
+            (expected,) = case.expectations
+            assert isinstance(expected, CorrectChoice)
+            assert expected.correct == ("B",), (importer.name, answer)
 
 
 def file_of(folder: Path, *rows: Row) -> Path:

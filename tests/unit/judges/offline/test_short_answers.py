@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from howsure.judges.offline.opinions import OfflineOpinion
+from howsure.judges.offline.opinions import NoOpinion, OfflineOpinion
 from howsure.judges.offline.references import PASSES, judge_reference
 
 
@@ -557,3 +557,32 @@ def test_the_trap_of_a_last_name_that_another_person_has() -> None:
     assert value("who shot him", "Lee Harvey Oswald", "Jack Ruby shot Oswald.") < PASSES
     assert value("who shot him", "Lee Harvey Oswald", "He was shot by Oswald.") >= PASSES
     assert value("who shot him", "Lee Harvey Oswald", "He was not shot by Oswald.") < PASSES
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer"),
+    [
+        ("Yes, at the counter only", "No, at the counter only."),
+        ("No, never", "Yes, always"),
+        ("No, sorry", "Yes, gladly"),
+    ],
+)
+def test_a_reference_that_begins_with_yes_and_an_answer_that_begins_with_no(reference: str, answer: str) -> None:
+    assert value("is pickup possible", reference, answer) == 0
+
+
+def test_number_five_is_a_name_and_not_a_no() -> None:
+    assert value("which perfume", "No. 5", "Yes, I love No. 5") == 1
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer"),
+    [
+        ("No, we do not ship there", "No, we don't."),
+        ("It is not refundable", "Unfortunately it can't be refunded."),
+        ("none", "We don't have any."),
+        ("unknown", "I don't know."),
+    ],
+)
+def test_two_denials_in_other_words_decide_nothing(reference: str, answer: str) -> None:
+    assert isinstance(judge_reference("q", [reference], answer), NoOpinion)
