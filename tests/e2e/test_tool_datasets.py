@@ -417,3 +417,14 @@ def test_outputs_of_a_dataset_are_the_reference(howsure: Howsure, tmp_path: Path
     (tmp_path / "d.jsonl").write_text('{"inputs": {"input": "2+2?"}, "outputs": {"output": "4"}, "split": "test"}\n')
     (report,) = howsure("validate", "d.jsonl", "--json").json["files"]
     assert report["columns"] == "inputs.input → input, outputs.output → expected; labels: split"
+
+
+def test_only_the_chosen_candidate_is_the_target(howsure: Howsure, tmp_path: Path) -> None:
+    (tmp_path / "promptfooconfig.yaml").write_text(
+        "prompts: ['Say: {{q}}']\nproviders: [echo, {id: 'openai:gpt-4o-mini', label: mini}]\n"
+        "tests: [{vars: {q: hello}, assert: [{type: contains, value: hello}]}]\n",
+        encoding="utf-8",
+    )
+    done = howsure("run", "promptfooconfig.yaml", "--candidate", "echo")
+    assert done.code == 0
+    assert "mini" not in done.out + done.err

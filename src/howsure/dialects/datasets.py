@@ -160,7 +160,11 @@ def looks_like(path: Path, head: bytes) -> str:
     found, hint = describe_trace(head)
     if found:
         return f"it is {found}; {hint}"
-    if names := [name for name in head_names(path, head) if name.strip()]:
+    names = head_names(path, head)
+    if {"user_inputs", "reference_data"} <= set(names):
+        command = f"jq '{{golden_questions: .}}' {quote(str(path))}"
+        return f"it is a list of golden questions; put it under their name: {command}"
+    if any(name.strip() for name in names):
         problem = no_input(names, Spot(""))
         return f"{problem.message}; {problem.hint}"
     text = head.removeprefix(BOM).lstrip()

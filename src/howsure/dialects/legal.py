@@ -8,6 +8,7 @@ cannot hold is refused when it is written, never cut. Attachments must be inside
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from sys import float_info
@@ -23,7 +24,7 @@ from howsure.dialects.ids import SeenIds
 from howsure.dialects.legal_rows import SCHEMA, VERSION, AnyRow, CriterionRow, sound_rows, sure_parts, valid_row
 from howsure.dialects.lines import line_groups, not_an_object
 from howsure.dialects.problems import SchemaChecker, Spot, did_you_mean, shown
-from howsure.dialects.strict_json import BOM, parse_json
+from howsure.dialects.strict_json import BOM, head_keys, parse_json
 from howsure.dialects.writers import Reason, fields_without_place, foreign_expectations, iter_writable, write_checked
 from howsure.errors import Level, Problem
 from howsure.judges.attachment_paths import path_refusal
@@ -264,6 +265,7 @@ def _task(case: Case) -> tuple[str, dict[str, Any]]:
 T = TypeVar("T")
 
 _CHECKER = SchemaChecker(SCHEMA)
+_SAYS_ITS_VERSION = re.compile(rb'"schema_version"\s*:\s*"legal_eval_v')
 _TASK_FIELDS = (VERSION.encode(), b'"choices"', b'"rubric"', b'"reference_answers"')
 
 
@@ -281,6 +283,8 @@ class LegalDialect(WatchedDialect):
     def detect(self, path: Path, head: bytes) -> bool:
         if not head.removeprefix(BOM).lstrip().startswith(b"{"):
             return False
+        if _SAYS_ITS_VERSION.search(head) and "schema_version" in head_keys(head):
+            return True
         return b'"task_type"' in head and b'"prompt"' in head and any(name in head for name in _TASK_FIELDS)
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:

@@ -217,7 +217,7 @@ def _ambiguous(role: str, candidates: Sequence[str], roles: Mapping[str, str], s
     return spot.problem("ambiguous-column", f"{listed} could each be the {role}", expected=role, hint=hint)
 
 
-def no_input(columns: Iterable[str], spot: Spot) -> Problem:
+def no_input(columns: Sequence[str], spot: Spot) -> Problem:
     named = [each for each in columns if each.strip()]
     likely = [each for each in named if role_of(each)[0] == INPUT] or [each for each in named if not role_of(each)[0]]
     column = quote(likely[0]) if likely else "COLUMN"
@@ -225,6 +225,8 @@ def no_input(columns: Iterable[str], spot: Spot) -> Problem:
     hint = f"name it with --map input={column}, or call it input, question, query, prompt"
     if any(each.endswith("?") or each.isdecimal() for each in named):
         hint = "the first line looks like data: write the names of the columns above it, such as question,answer"
+    elif len(named) == 1 and len(list(columns)) > 1:
+        hint = "the first line looks like a title: take out what stands above the names of the columns"
     return spot.problem("no-input-column", message, expected="input", hint=hint)
 
 

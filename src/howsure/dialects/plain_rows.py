@@ -153,7 +153,8 @@ def input_of(asked: Any, context: str = "", *, chat: bool = False) -> tuple[Sing
         return SingleTurn(message=asked, context=context), None
     value = _with_roles(structured(asked))
     if value in (None, "", [], {}):
-        raise CellFault(INPUT, "empty", "must not be empty: this is what the user asks")
+        hint = "if it is no case (a total, a note), take it out"
+        raise CellFault(INPUT, "empty", "must not be empty: this is what the user asks", hint)
     if isinstance(value, list) and all(isinstance(each, str) and each.strip() for each in value):
         return (Script(turns=tuple(value)) if len(value) > 1 else SingleTurn(message=value[0], context=context)), None
     if not is_chat(value):

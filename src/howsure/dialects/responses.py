@@ -1,19 +1,24 @@
 """Responses files: recorded answers for the cases of a dataset. Not a dialect, because they expect nothing: plain
-answers, whole transcripts, or an object of case id → answer. `.jsonl` is read line by line, `.json` whole.
+answers, whole transcripts, or an object of case id → answer. `.jsonl` and tables are read line by line, `.json` whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Struct
+from msgspec.structs import replace
 
-from howsure.dialects.problems import SchemaChecker, Spot, load_schema
+from howsure.dialects.lines import open_file, read_table
+from howsure.dialects.problems import SchemaChecker, Spot, did_you_mean, load_schema, shown
+from howsure.dialects.simulation_messages import objects_in
 from howsure.dialects.simulation_rows import last_answer
-from howsure.dialects.strict_json import count_keys, duplicate_free, parse_json
+from howsure.dialects.strict_json import parse_json
+from howsure.dialects.tables import table_layout
 from howsure.errors import Problem
 from howsure.model.transcript import (
     AgentStep,
@@ -35,6 +40,21 @@ _PLAIN = frozenset({"case_id", "example_id", "candidate_name", "repeat", "respon
 
 SCHEMA = load_schema("response")
 _CHECKER = SchemaChecker(SCHEMA)
+_FIELDS = frozenset(SCHEMA["properties"])
+_SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "case_id": ("id",),
+    "response_text": ("response", "answer", "output", "completion"),
+    "candidate_name": ("candidate", "model_id", "model"),
+}
+"""What people call the fields, too. A name of the schema wins; of two other names for one field none is chosen."""
+_OF_REPORTS = frozenset(
+    re.findall(
+        r"\w+",
+        "run_id run_started_at_utc dataset provenance judge_mode candidate_provider candidate_model candidate_settings "
+        "request_id cache_key cache_hit response_source prompt_messages latency_s metadata reference_answer",
+    )
+)
+"""What `howsure report` writes beside the answers of a legal run: known, and not used here."""
 
 
 class RecordedResponse(Struct, frozen=True, kw_only=True):
@@ -48,68 +68,38 @@ class RecordedResponse(Struct, frozen=True, kw_only=True):
 
 
 def read_responses(path: Path) -> Iterator[RecordedResponse | Problem]:
-    """Every response and every problem of the file."""
-    name = path.name
-    if path.suffix.lower() == ".json":
-        yield from _read_whole(path.read_bytes(), name)
-        return
-    with path.open("rb") as file:
-        for line, text in enumerate(file, 1):
-            if text.strip(b" \t\r\n\xef\xbb\xbf"):
-                text = text.rstrip(b"\r\n")
-                row = _plain_row(text)
-                if row is not None:
-                    yield _recorded_response(row, line)
-                    continue
-                value, problems = parse_json(text, file=name, line=line)
-                yield from problems or _response(value, Spot(name, line))
+    """Every response and every problem of the file, then a warning for each field that is not read."""
+    ignored: dict[str, list[Problem]] = {}
+    name, ending = path.name, path.suffix.lower()
+    with open_file(path) as file:
+        if ending == ".json":
+            yield from _read_whole(file.read(), name, ignored)
+        elif ending in (".csv", ".tsv"):
+            for line, cells in read_table(file, name, layout=table_layout(path)):
+                if isinstance(cells, Problem):
+                    yield cells
+                else:
+                    yield from _response(_row_of_cells(cells), Spot(name, line), ignored)
+        else:
+            for line, text in enumerate(file, 1):
+                if text.strip(b" \t\r\n\xef\xbb\xbf"):
+                    value, problems = parse_json(text.rstrip(b"\r\n"), file=name, line=line)
+                    yield from problems or _response(value, Spot(name, line), ignored)
+    for warnings in ignored.values():
+        lines = f" (on {len(warnings):,} lines)" if len(warnings) > 1 else ""
+        yield replace(warnings[0], message=warnings[0].message + lines)
 
 
-class _CallRow(Struct):
-    name: Annotated[str, Meta(min_length=1)]
-    arguments: dict[str, Any] | UnsetType = UNSET
-    id: str | UnsetType = UNSET
+def _row_of_cells(cells: Mapping[str, str]) -> Row:
+    """A line of a table. An empty cell is no value, except that of an answer."""
+    answers = ("response_text", *_SYNONYMS["response_text"])
+    row: Row = {name: text for name, text in cells.items() if text or name in answers}
+    if str(row.get("repeat", "")).isdecimal():
+        row["repeat"] = int(row["repeat"])
+    return row
 
 
-class _MessageRow(Struct):
-    role: Literal["user", "assistant", "system", "tool"]
-    content: str | UnsetType | None = UNSET
-    agent: str | UnsetType = UNSET
-    tool_call_id: str | UnsetType = UNSET
-    tool_calls: list[_CallRow] | UnsetType = UNSET
-
-
-class _ResponseRow(Struct):
-    """The usual form of a line. A line of this form needs no slow check; another one may still be valid."""
-
-    response_text: str
-    case_id: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
-    example_id: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
-    candidate_name: str | UnsetType = UNSET
-    repeat: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
-    messages: list[_MessageRow] | UnsetType = UNSET
-    tool_calls: list[_CallRow] | UnsetType = UNSET
-    agent_steps: UnsetType = UNSET
-    spans: UnsetType = UNSET
-    usage: UnsetType = UNSET
-    duration_ms: UnsetType = UNSET
-    error: UnsetType = UNSET
-    state: dict[str, Any] | UnsetType | None = UNSET
-
-
-def _plain_row(text: bytes) -> Row | None:
-    """The row of a line that is certainly valid, else None."""
-    try:
-        row = msgspec.json.decode(text)
-        msgspec.convert(row, _ResponseRow)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
-    if ("case_id" in row or "example_id" in row) and count_keys(row) >= 0 and duplicate_free(text, row):
-        return row  # type: ignore[no-any-return]
-    return None
-
-
-def _read_whole(text: bytes, name: str) -> Iterator[RecordedResponse | Problem]:
+def _read_whole(text: bytes, name: str, ignored: dict[str, list[Problem]]) -> Iterator[RecordedResponse | Problem]:
     value, problems = parse_json(text, file=name)
     if problems:
         yield from problems
@@ -118,19 +108,85 @@ def _read_whole(text: bytes, name: str) -> Iterator[RecordedResponse | Problem]:
             yield RecordedResponse(case_id=case_id, recording=Transcript(answer=answer))
     elif isinstance(value, list):
         for place, row in enumerate(value):
-            yield from _response(row, Spot(name, None, f"[{place}]"))
+            yield from _response(row, Spot(name, None, f"[{place}]"), ignored)
     else:
         message = "a responses file is a list of objects, or one object of case id → answer"
         expected, found = "list, or object of strings", type(value).__name__
         yield Spot(name, 1).problem("wrong-type", message, expected=expected, found=found)
 
 
-def _response(row: Any, spot: Spot) -> Iterator[RecordedResponse | Problem]:
-    problems = _CHECKER.problems(row, spot) or list(_row_problems(row, spot.file, spot.line))
+def _response(given: Any, spot: Spot, ignored: dict[str, list[Problem]]) -> Iterator[RecordedResponse | Problem]:
+    if not isinstance(given, dict):
+        yield from _CHECKER.problems(given, spot)
+        return
+    row, names, problems = given, dict[str, str](), list[Problem]()
+    if not (_FIELDS.issuperset(given) and _CHECKER.fits(given)):
+        names, problems = _documented_names(given, spot)
+        row = _documented_row(given, names)
+        called = {spot.below(name).prefix: spot.below(other).prefix for other, name in names.items()}
+        found = _CHECKER.problems(row, spot)
+        problems += [replace(each, field=called.get(each.field, each.field)) for each in found]
+        known = _FIELDS | _OF_REPORTS | names.keys()
+        for name in [each for each in given if each not in known and given[each] is not None]:
+            lines = ignored.setdefault(name, [])
+            lines.append(lines[0] if lines else _not_read(name, given[name], given, spot))
+    problems = problems or list(_row_problems(row, given, spot))
     if problems:
         yield from problems
     else:
         yield _recorded_response(row, spot.line)
+
+
+def _documented_row(given: Row, names: Mapping[str, str]) -> Row:
+    """The row with the names of the schema, numbers as ids, and calls as we have them; without nulls that say nothing:
+    a null is no error, and no answer where there is something else."""
+    row: Row = {names.get(name) or name: value for name, value in given.items() if name in names or name in _FIELDS}
+    for name in ("case_id", "candidate_name"):
+        row |= {name: str(row[name])} if type(row.get(name)) is int else {}
+    for holder in (row, *objects_in(row.get("messages"))):
+        if isinstance(holder.get("tool_calls"), list):
+            holder["tool_calls"] = [_flat_call(each) for each in holder["tool_calls"]]
+    without = ("error", "response_text") if {"error", "messages", "spans"} & row.keys() else ("error",)
+    return {name: value for name, value in row.items() if value is not None or name not in without}
+
+
+def _flat_call(call: Any) -> Any:
+    """A call with its name, where it came as chat APIs have it: under `function`."""
+    inner = call.get("function") if isinstance(call, dict) and "name" not in call else None
+    return {**call, **inner} if isinstance(inner, dict) else call
+
+
+def _documented_names(given: Row, spot: Spot) -> tuple[dict[str, str], list[Problem]]:
+    """The fields of the row that have another name than the schema's, with that; and those that cannot be told
+    apart."""
+    names: dict[str, str] = {}
+    problems: list[Problem] = []
+    for name, others in _SYNONYMS.items():
+        found = [each for each in others if given.get(each) is not None]
+        if not found or name in given or (name == "case_id" and "example_id" in given):
+            continue
+        if any(given[each] != given[found[0]] for each in found):
+            problems.append(_ambiguous(name, found, spot))
+        names |= dict.fromkeys(found, name)
+    return names, problems
+
+
+def _ambiguous(name: str, found: list[str], spot: Spot) -> Problem:
+    listed = " and ".join(f"`{each}`" for each in found)
+    hint = f"call the one that is meant `{name}`"
+    what = {"response_text": "what was answered", "candidate_name": "who answered"}[name]
+    return spot.below(name).problem(
+        "ambiguous-field", f"{listed} could each be {what}", expected=name, found=", ".join(found), hint=hint
+    )
+
+
+def _not_read(name: str, value: Any, row: Row, spot: Spot) -> Problem:
+    """A field that nothing is made of: another name of a field that is there, or nobody's."""
+    known = next((known for known, others in _SYNONYMS.items() if name in others), "")
+    used = next((each for each in (known, "example_id") if each in row), "") if known else ""
+    hint = f"`{used}` is read" if used else did_you_mean(name, _FIELDS)
+    message = f"`{name}` is not a field of recorded answers; it is not read"
+    return spot.below(name).warning("unknown-field", message, found=shown(value), hint=hint)
 
 
 def _recorded_response(row: Row, line: int | None) -> RecordedResponse:
@@ -143,25 +199,30 @@ def _recorded_response(row: Row, line: int | None) -> RecordedResponse:
     )
 
 
-def _row_problems(row: Row, name: str, line: int | None) -> Iterator[Problem]:
-    if "case_id" not in row and "example_id" not in row:
-        message, expected = "which case is this the answer to?", "case_id or example_id"
-        yield Spot(name, line, "case_id").problem("missing-field", message, expected=expected, found="neither")
-    if not any(key in row for key in ("response_text", "messages", "error", "spans")):
-        yield Spot(name, line, "response_text").problem(
-            "missing-field",
-            "there is no answer here",
-            expected="response_text, messages, spans or error",
-            found=", ".join(sorted(row)),
-            hint="an empty answer is written as an empty string",
-        )
+_NEEDED = (
+    ("case_id", ("case_id", "example_id"), "which case is this the answer to?", ""),
+    (
+        "response_text",
+        ("response_text", "messages", "spans", "error"),
+        "there is no answer here",
+        " (an empty answer is an empty string)",
+    ),
+)
+
+
+def _row_problems(row: Row, given: Row, spot: Spot) -> Iterator[Problem]:
+    for field, names, message, note in _NEEDED:
+        if not any(each in row for each in names):
+            found = ", ".join(f"`{each}`" for each in sorted(given)) or "none"
+            expected = ", ".join([field, *_SYNONYMS[field], *names[1:]])
+            hint = f"call it one of {expected}{note}; the fields here are: {found}"
+            yield spot.below(field).problem("missing-field", message, expected=expected, found=found, hint=hint)
     for call in [*row.get("tool_calls", ()), *(c for m in row.get("messages", ()) for c in m.get("tool_calls", ()))]:
         if isinstance(call.get("arguments"), str) and not isinstance(_json_value(call["arguments"]), dict):
             message = f"the arguments of {call['name']!r} are text that is not a JSON object"
             expected, found = "object, or JSON text of one", call["arguments"][:80]
-            yield Spot(name, line, "tool_calls.arguments").problem(
-                "wrong-type", message, expected=expected, found=found
-            )
+            at = spot.below("tool_calls", "arguments")
+            yield at.problem("wrong-type", message, expected=expected, found=found)
 
 
 def _usage(counts: Row) -> Usage:

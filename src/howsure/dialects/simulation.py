@@ -35,6 +35,7 @@ from howsure.dialects.reference_data import is_restored, reference_document
 from howsure.dialects.simulation_columns import (
     DISTINCTIVE,
     FOREIGN,
+    GENERIC,
     JSON_COLUMNS,
     NUMBERED,
     PLAIN,
@@ -171,6 +172,9 @@ def _recording(transcript: Transcript, tools: tuple[Tool, ...] | None, metadata:
     return row
 
 
+_OF_REFERENCE_DATA = {*reference_data.SCHEMA["properties"], "expected_response", "expected_responses"}
+
+
 class SimulationDialect(WatchedDialect):
     """CSV or JSONL of finished conversations."""
 
@@ -180,7 +184,8 @@ class SimulationDialect(WatchedDialect):
         if path.suffix.lower() not in ENDINGS:
             return False
         columns = set(header_of(head) if is_table(path) else first_keys(head))
-        return (len(columns & DISTINCTIVE) >= 2 or columns >= QUESTION_COLUMNS) and not columns & FOREIGN
+        own, beside = columns & DISTINCTIVE, columns & GENERIC
+        return ((len(own | beside) >= 2 and bool(own)) or columns >= QUESTION_COLUMNS) and not columns & FOREIGN
 
     def read_watched(self, path: Path, watch: Watch | None = None) -> Iterator[Case | Problem]:
         file, table, warned = str(path), is_table(path), set[str]()
@@ -196,7 +201,9 @@ class SimulationDialect(WatchedDialect):
                     if column not in warned and not is_known(column):  # once a file
                         warned.add(column)
                         message = f"the column {column!r} is not known; it is kept"
-                        yield spot.below(column).warning("unknown-field", message, found=shown(row[column]))
+                        inside = column in _OF_REFERENCE_DATA
+                        hint = "nothing is checked by it here: it belongs into `reference_data`" if inside else ""
+                        yield spot.below(column).warning("unknown-field", message, found=shown(row[column]), hint=hint)
                 values, problems = read_cells(row, spot, table=table)
                 case, problems = read_row(values, spot, problems)
                 yield from problems

@@ -54,8 +54,10 @@ NUMBERED = ("score.", "metric.", "adk_score.")
 DISTINCTIVE = {
     *("user_inputs", "final_response", "session_trace", "custom_extract", "extracted_data", "reference_data"),
     *("agents_evaluated", "session_state", "final_session_state", "trace_summary", "sub_agent_trace"),
-    *("question_metadata", "missing_information", "latency_data", "request", "response"),
+    *("question_metadata", "missing_information", "latency_data"),
 }
+GENERIC = {"request", "response"}
+"""Columns that count beside one of these: other people's tables have them, too."""
 FOREIGN = {"explain_inputs", "required_evals", "topic_family", "threshold_profile", "task_type", "schema_version"}
 """Fields of other line formats."""
 

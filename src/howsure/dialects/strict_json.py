@@ -261,8 +261,18 @@ def _syntax(text: str, error: json.JSONDecodeError, place: _Place) -> Problem:
         code="json-syntax",
         message=f"not valid JSON: {what}",
         found=near or "the end of the text",
-        hint="strings need double quotes" if near.startswith("'") else _HINTS.get(error.msg, ""),
+        hint=_hint(text, near) or _HINTS.get(error.msg, ""),
     )
+
+
+def _hint(text: str, near: str) -> str:
+    if near.startswith("'"):
+        return "strings need double quotes"
+    if near.strip() == ",":
+        return "take out the comma behind the object: lines are not separated by commas"
+    if text.strip() in ("{", "["):
+        return "a line format needs one whole object on each line: jq -c . FILE > lines.jsonl"
+    return ""
 
 
 def _too_deep(text: str, place: _Place, offset: int = 0) -> Problem:

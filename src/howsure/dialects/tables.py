@@ -118,6 +118,12 @@ def is_utf_16(head: bytes) -> bool:
     return head.startswith(_UTF_16)
 
 
+def table_layout(path: Path) -> TableLayout:
+    """How the table in this file is laid out: its separator, and the lines above the names of its columns."""
+    with path.open("rb") as file:
+        return _header(file.read(HEAD_BYTES))[1]
+
+
 def _header(head: bytes) -> tuple[list[str], TableLayout]:
     """The column names, and how the table is laid out."""
     lines = head.removeprefix(BOM).splitlines(keepends=True) or [b""]

@@ -56,7 +56,7 @@ AMOUNT = rf"(?:{SCORE}|an?\s+(?=[0-9.]+\s*(?:/|out\s+of))|(?=[0-9./]+\s+(?:out\s
 SURE = r"(?:solid|strong|clear|firm)\s+"
 LEAD = (
     r"(?:therefore|thus|so|hence|overall|in\s+(?:conclusion|summary|short)|to\s+conclude|finally|consequently|"
-    r"ultimately|as\s+a\s+result)"
+    r"ultimately|as\s+a\s+result|tl;?dr)"
 )
 STATED = tuple(
     re.compile(form + NUMBER + ENDS, re.IGNORECASE)
@@ -96,7 +96,7 @@ LONE = re.compile(rf"(?i)\W*(?:{LEAD}\b,?\s*)?{NUMBER}[^\w?]*")
 ONLY = (
     re.compile(rf"(?i){NUMBER}\s*(?:[-–—:,;(]\s*|(?=because\b|since\b))(?=[A-Za-z])[^0-9\n]*"),
     re.compile(
-        rf"(?i)\W*(?!(?:confidence|errors?|issues?|count|year|page|step|turn)\b)(?:[^\W\d_]{{2,}}\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*"
+        rf"(?i)\W*(?!(?:confidence|errors?|issues?|count|year|page|step|turn)\b)(?:(?:tl;dr|[^\W\d_]{{2,}})\s*[:：]|score|rating|grade)\s*{NUMBER}[^\w?+%-]*"
     ),
 )
 
@@ -167,9 +167,29 @@ def plain_parts(prose: str) -> list[str]:
     """Plain lines, in which a number on a scale of its own says so (`Score (1-10): 4` is `Score: 4/10`), cut where the
     judge changes its mind."""
     plain = TAGGED.sub(lambda found: f"\nverdict: {found[1] or found[2] or ''}\n", prose)
-    plain = HEADING.sub(r"\1: ", DECORATION.sub("", plain).replace("`", '"').strip())
+    plain = HEADING.sub(
+        r"\1: ", GLYPHS.sub(_count_stars, DECORATION.sub("", plain).replace("\ufe0f", "")).replace("`", '"').strip()
+    )
     first, *others = TAKEN_BACK.split("\n".join(map(_name_top, plain.splitlines())))
     return [first, *(part.lstrip(" ,.:;!–—-") for part in others)]
+
+
+# `★★★★☆`, `★★★★☆ (4/5)`, `⭐⭐⭐⭐ 4/5`
+GLYPHS = re.compile(
+    r"(?P<full>[★⭐]{1,10}+)(?P<empty>[☆✩]{0,10}+)(?![½★⭐☆✩])(?:\s{0,3}[(\[]?(?P<stated>[0-9]+(?:\.[0-9]+)?)\s?(?:/|out\s+of)"
+    r"\s?(?P<top>[0-9]+)[)\]]?)?"
+)
+
+
+def _count_stars(found: re.Match[str]) -> str:
+    """The stars as a number; with another number beside them, both. Stars without an end say nothing of the scale."""
+    full, every = len(found["full"]), len(found["full"]) + len(found["empty"])
+    top = str(every) if found["empty"] else found["top"]
+    if top is None:
+        return found[0]
+    stars = f"{full}/{top}"
+    agree = found["stated"] is None or (float(found["stated"]) == full and found["top"] == top)
+    return stars if agree else f"{stars}\n{found['stated']}/{found['top']}"
 
 
 def _name_top(line: str) -> str:
@@ -257,6 +277,10 @@ OPENING = (
     r"(?:I\s+(?:think|believe|conclude|find|would\s+say)\s+(?:that\s+)?)?"
 )
 TIE = r"(?:(?:a\s+|it\s+is\s+a\s+|it['’]s\s+a\s+|this\s+is\s+a\s+)?(?:tie|draw)|(?:they\s+are\s+)?(?:tied|equal))"
+DEGREE = (
+    r"(?:(?:very\s+)?(?:slightly|clearly|marginally|narrowly|strongly|decisively|overall)|by\s+a\s+(?:small|slight|narrow|thin|clear|wide|large)\s+"
+    r"margin)"
+)
 PICKED = (
     re.compile(
         rf"(?i){OPENING}{SIDE}\s*(?:wins|is\s+(?:(?:clearly|overall|slightly|marginally|significantly|definitely|much|far)\s+)?(?:the\s+(?:clear\s+)?)?"
@@ -266,7 +290,7 @@ PICKED = (
     ),
     re.compile(
         rf"(?i){OPENING}(?:(?:I\s+(?:would\s+)?|I['’]d\s+)(?:(?:strongly|slightly)\s+)?(?:prefer|choose|pick|select|go\s+with)\s+"
-        rf"|(?:my\s+|the\s+)?{VERDICT}\s*(?::|is)\s*|{VERDICT}\s*:\s*)(?:{SIDE}|(?P<tie>{TIE}))"
+        rf"|(?:my\s+|the\s+)?{VERDICT}\s*(?::|is)\s*|{VERDICT}\s*:\s*)(?:{SIDE}(?:,?\s+{DEGREE}|\s*\({DEGREE}\))?|(?P<tie>{TIE}))"
         rf"(?:\s+over\s+{OTHER})?{BECAUSE}[^\w?]*"
     ),
 )

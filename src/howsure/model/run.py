@@ -90,6 +90,11 @@ def targets_of(request: RunRequest) -> tuple[str, ...]:
     return (request.target,) if isinstance(request.target, str) else request.target
 
 
+def _is_named_after(candidate: str, target: str) -> bool:
+    """Whether a candidate stands for this one of several targets: by its name, with a prompt's or by its model's."""
+    return candidate == target or candidate.startswith(f"{target} / ") or target.endswith(f":{candidate}")
+
+
 class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Everything that made the run: what was compared can be compared again, or is flagged when it is unlike.
 
@@ -140,7 +145,12 @@ class Pins(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def target_text(self) -> str:
-        return ", ".join(targets_of(self.request))
+        """The targets; of several, those that candidates of the run are named after."""
+        targets, names = targets_of(self.request), self.request.candidates
+        of = {name: [each for each in targets if _is_named_after(name, each)] for name in names}
+        if len(targets) > 1 and of and all(of.values()):
+            targets = tuple(each for each in targets if any(each in found for found in of.values()))
+        return ", ".join(targets)
 
     @property
     def agent_key(self) -> str:

@@ -130,6 +130,7 @@ def _reason(grade: Grade) -> str:
     return one_line(SENTENCE_END.split(one_line(grade.reason, 4 * MAX_REASON))[0], MAX_REASON).rstrip(". ")
 
 
+MAPPED = r"--map (\w+)=('[^']*'|[^\s,;]+)"
 CHOOSE_MODEL = "; name a model in `eval_model`"
 ADVICE = (
     (
@@ -167,6 +168,10 @@ ADVICE = (
         " are uploaded as a dataset of finished conversations",
     ),
     (r"; --no-cache does without", "", ""),
+    (r"name it with --map input=.*?, or call it", "call it", "call it"),
+    (r"say which: --map .*", "rename one of them", "rename one of them"),
+    (rf", which {MAPPED} names", ", which the columns chosen name", r", which `map` \1 names"),
+    (rf"{MAPPED}", r"the column \2 as the \1", r'`map`: {"\1": "\2"}'),
     (r"`howsure retry`", "retry the run", "`POST /runs/{run_id}/retry`"),
 )
 """The advice of the command line; that of the pages; that of the API."""
@@ -196,6 +201,15 @@ FIELDS = {
     **{name: f"`{name.replace('-', '_')}`" for name in ("simulator", "profile", "until-sure", "component-scope")},
 }
 """The names of options on pages and in the API, for advice that is not listed above; others keep their own name."""
+PARAMETERS = {
+    **{name.strip("`").replace("_", "-"): name for name in FIELDS.values() if name.startswith("`")},
+    **{name: f"`{name}`" for name in ("judge", "graders", "state", "responses", "partial", "rubric", "agent")},
+    "max-concurrency": "`concurrency`",
+    "gate": "`gates`",
+    "filter": "`filters`",
+    "candidate": "`candidates`",
+}
+"""The names of options in Python."""
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 COMMAND = re.compile(r"(`howsure [^`]*`)")
 
@@ -209,6 +223,11 @@ def page_words(text: str) -> str:
 def field_words(text: str) -> str:
     """The same in the words of the API: what to send in which field."""
     return _without_options(text, [(pattern, words) for pattern, _, words in ADVICE], FIELDS)
+
+
+def parameter_words(text: str) -> str:
+    """The same in the words of Python: the parameters of `evaluate`."""
+    return _without_options(text, [(MAPPED, r'map={"\1": "\2"}')], PARAMETERS)
 
 
 def _without_options(text: str, advice: Iterable[tuple[str, str]], names: Mapping[str, str]) -> str:

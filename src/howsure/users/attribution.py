@@ -93,6 +93,11 @@ def _failure_fault(failure: Failure) -> Fault | None:
             return _fault(Party.JUDGE, "the judge gave nothing that can be read", failure.message)
         case "GraderFailed" | "PolicyFailed":
             return _fault(Party.EVALUATION, "a grader broke", failure.message)
+        case "ToolFailed":
+            reason = "the target or its provider gave an error, as the tool that ran it tells"
+            return _fault(Party.ENVIRONMENT, reason, failure.message)
+        case "RecordUnreadable":
+            return _fault(Party.EVALUATION, "the record of the other tool cannot be read", failure.message)
         case _:
             return None
 

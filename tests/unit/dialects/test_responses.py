@@ -170,3 +170,72 @@ def test_a_json_file_of_another_shape_is_refused(tmp_path: Path) -> None:
     (problem,) = read(path)
     assert isinstance(problem, Problem)
     assert problem.code == "wrong-type"
+
+
+@pytest.mark.parametrize(
+    ("row", "answer", "candidate"),
+    [
+        ({"id": "a", "response": "B", "model": "juno"}, "B", "juno"),
+        ({"id": 7, "answer": "", "model_id": "juno"}, "", "juno"),
+        ({"case_id": "a", "output": "B", "candidate": "c"}, "B", "c"),
+        ({"example_id": "a", "id": "row 1", "completion": "B"}, "B", ""),
+        ({"id": "a", "response_text": "B", "answer": "the reference", "error": None}, "B", ""),
+        ({"id": "a", "answer": "B", "response": "B"}, "B", ""),
+    ],
+)
+def test_names_that_people_use_are_understood(tmp_path: Path, row: Any, answer: str, candidate: str) -> None:
+    response = next(each for each in read(lines(tmp_path, row)) if isinstance(each, RecordedResponse))
+    assert response.case_id == ("7" if row.get("id") == 7 else "a")
+    assert isinstance(response.recording, Transcript)
+    assert (response.recording.answer, response.candidate) == (answer, candidate)
+
+
+def test_what_is_not_read_is_named_once_with_the_nearest_name(tmp_path: Path) -> None:
+    rows = [{"id": str(at), "response": "B", "latency": 3, "duraton_ms": 5, "run_id": "x"} for at in range(3)]
+    found = [each for each in read(lines(tmp_path, *rows)) if isinstance(each, Problem)]
+    assert [(each.level.value, each.field, each.line) for each in found] == [
+        ("warning", "latency", 1),
+        ("warning", "duraton_ms", 1),
+    ]
+    assert found[1].message == "`duraton_ms` is not a field of recorded answers; it is not read (on 3 lines)"
+    assert found[1].hint == "did you mean `duration_ms`?"
+    kept = {"case_id": "a", "response_text": "B", "answer": "C"}
+    (warning,) = (each for each in read(lines(tmp_path, kept)) if isinstance(each, Problem))
+    assert (warning.field, warning.hint) == ("answer", "`response_text` is read")
+
+
+def test_two_names_for_one_field_are_not_guessed_between_and_problems_name_what_stands_there(tmp_path: Path) -> None:
+    both = {"id": "a", "answer": "x", "response": "y"}
+    odd = {"id": "a", "output": {"text": "x"}}
+    unknown = {"question": "q2", "reply": "Lima"}
+    found = [each for each in read(lines(tmp_path, both, odd, unknown)) if isinstance(each, Problem)]
+    errors = [each for each in found if each.level.value == "error"]
+    assert [(each.code, each.line, each.field) for each in errors] == [
+        ("ambiguous-field", 1, "response_text"),
+        ("wrong-type", 2, "output"),
+        ("missing-field", 3, "case_id"),
+        ("missing-field", 3, "response_text"),
+    ]
+    assert "`response` and `answer` could each be what was answered" in errors[0].message
+    assert "the fields here are: `question`, `reply`" in errors[3].hint
+
+
+def test_answers_may_stand_in_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text('\ufeffid;response;model;repeat\r\nq1;"A,\nB";juno;2\r\nq2;;juno;\r\n', encoding="utf-8")
+    found = [each for each in read(path) if isinstance(each, RecordedResponse)]
+    assert [(each.case_id, each.candidate, each.repeat, each.line) for each in found] == [
+        ("q1", "juno", 2, 2),
+        ("q2", "juno", 1, 4),
+    ]
+    assert [each.recording.answer for each in found if isinstance(each.recording, Transcript)] == ["A,\nB", ""]
+
+
+def test_calls_may_stand_as_chat_apis_have_them_and_nulls_are_nothing(tmp_path: Path) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "pay", "arguments": '{"amount": 5}'}}
+    messages = [{"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "assistant", "content": "Done"}]
+    found = transcript(tmp_path, messages=messages, answer=None)
+    assert [(each.name, each.arguments) for each in found.tool_calls] == [("pay", {"amount": 5})]
+    (response,) = read(lines(tmp_path, {"id": "a", "answer": None, "error": "timeout"}))
+    assert isinstance(response, RecordedResponse)
+    assert response.recording == BrokenRecording(reason="timeout")

@@ -7,6 +7,7 @@ import pytest
 from howsure.judges.pairwise import PickedPosition, read_pick
 from howsure.judges.replies import read_check, read_rating
 from howsure.judges.rulings import Check, Rating, UnparsableReply
+from howsure.judges.verdict_sentences import stated_picks
 from howsure.model.flag import UnreadableKind
 from howsure.model.score import LIKERT, Scale
 
@@ -293,3 +294,43 @@ def test_met_and_not_met_are_read_from_sentences_that_leave_no_doubt(reply: str,
         ruling = read_check(reply)
         assert isinstance(ruling, Check)
         assert ruling.passed is passed
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("TL;DR: 4/5", 4),
+        ("It is fine. TL;DR: 4/5.", 4),
+        ("★★★★☆ (4/5)", 4),
+        ("Rating: ★★★★☆", 4),
+        ("⭐️⭐️⭐️⭐️ (4/5)", 4),
+        ("★★☆☆☆ (4/5)", None),
+        ("★★★★★★★★☆☆", None),
+        ("★★★★", None),
+        ("★★★★½☆", None),
+        ("TL;DR: users gave it 4/5", None),
+        ("Clarity: ★★★★☆\nDepth: ★★★☆☆", None),
+    ],
+)
+def test_stars_and_summaries_are_read_where_they_say_one_thing(reply: str, value: int | None) -> None:
+    if value is None:
+        with pytest.raises(UnparsableReply):
+            read_rating(reply, LIKERT)
+    else:
+        ruling = read_rating(reply, LIKERT)
+        assert isinstance(ruling, Rating)
+        assert ruling.value == value
+
+
+@pytest.mark.parametrize(
+    ("reply", "picked"),
+    [
+        ("Winner: A (slightly)", ["a"]),
+        ("Winner: B by a narrow margin.", ["b"]),
+        ("Winner: A (or B)", []),
+        ("Winner: A (I think)", []),
+        ("Verdict: tie (slightly leaning A)", []),
+    ],
+)
+def test_how_much_better_may_follow_the_winner(reply: str, picked: list[str]) -> None:
+    assert list(stated_picks(reply)) == picked

@@ -66,6 +66,8 @@ def test_nobody_is_at_fault_for_what_passed_or_was_left_out(verdict: Verdict) ->
         ("ModelFailed", "openai: no answer", Party.ENVIRONMENT),
         ("JudgeFailed", "judge 'x': unreadable", Party.JUDGE),
         ("GraderFailed", "grader 'x': KeyError: 'a'", Party.EVALUATION),
+        ("ToolFailed", "API error: 401 Unauthorized", Party.ENVIRONMENT),
+        ("RecordUnreadable", "record 3: no id", Party.EVALUATION),
         ("SomethingElse", "odd", Party.EVALUATION),
     ],
 )
@@ -239,3 +241,9 @@ def test_evidence_of_exactly_the_limit_is_whole(text: str) -> None:
     found = find_fault(ERRORED, None, (), [Failure(kind="JudgeFailed", message=text)])
     assert found is not None
     assert found.evidence == text
+
+
+def test_an_error_that_another_tool_tells_of_is_no_broken_grader() -> None:
+    found = find_fault(ERRORED, None, (), [Failure(kind="ToolFailed", message="API error: 401 Unauthorized")])
+    assert found is not None
+    assert found.reason == "the target or its provider gave an error, as the tool that ran it tells"

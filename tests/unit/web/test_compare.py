@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from howsure.model.comparison import CaseFlip, Comparison, DifferenceKind
+from howsure.model.comparison import CaseFlip, Comparison, DifferenceKind, Mismatch, MismatchEffect, PinKind
+from howsure.model.tool_runs import ToolRun
 from howsure.reports.html.comparison import baseline_comparisons
-from howsure.web.pages.compare import ComparedTurn, ComparePage, DiffSpan, compare_page, diff_words, side_by_side
+from howsure.web.pages.compare import (
+    ComparedTurn,
+    ComparePage,
+    DiffSpan,
+    compare_page,
+    diff_words,
+    shared_setup,
+    side_by_side,
+)
 from store.making import OTHER, RUN, a_run
 from unit.reports.comparisons import FAILED, PASSED, compared, comparison
 
@@ -108,3 +117,21 @@ def test_spaces_alone_make_no_other_turn() -> None:
     (only,) = side_by_side([ComparedTurn("user", "a  b")], [ComparedTurn("user", "a b")])
     assert only.first is not None
     assert next(stretch.text for stretch in only.first.words) == "a"
+
+
+def test_only_what_is_known_to_be_the_same_is_said_to_be() -> None:
+    (pair,) = page_of(comparison(compared())).pairs
+    assert pair.shared == "Comparable: same cases, rubric, judge and policy."
+    runs = [
+        replace(run, pins=replace(run.pins, imported=ToolRun(tool="inspect"), models={"": model}))
+        for run, model in ((a_run(RUN), "gpt-4o"), (a_run(OTHER), "o3"))
+    ]
+    shared = shared_setup(compared(), runs)
+    assert shared == (
+        "Same cases. The grades are those that inspect gave: by which judge, rubric and policy is not known to be the "
+        "same. Models: gpt-4o and o3."
+    )
+    told = replace(
+        compared(), unlike=(Mismatch(what=PinKind.JUDGE, bearing=MismatchEffect.EXPECTED, said="taken for one"),)
+    )
+    assert shared_setup(told, []) == "Same cases, rubric and policy; judge: taken for one."

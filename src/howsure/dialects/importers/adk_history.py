@@ -163,6 +163,8 @@ class AdkHistoryImporter(OptionImporter):
         if text.startswith(b'"'):
             return path.name.endswith(ENDING) or b'\\"eval_case_results\\"' in text
         keys = head_keys(head)
+        if b'"response_candidate_results"' in head:
+            return False  # an evaluation of Vertex AI has a list of the same name
         return any(name in keys for name in _LISTS) or (path.name.endswith(ENDING) and "eval_set_result_id" in keys)
 
     def read(self, path: Path) -> Iterator[Case | Problem]:

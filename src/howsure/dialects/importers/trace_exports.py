@@ -436,6 +436,26 @@ class _PlacedSpan(Struct, frozen=True):
     spot: Spot
 
 
+_EVENT = re.compile(r"gen_ai\.(?:(system|user|assistant|tool)\.message|choice)")
+
+
+def _told_by_events(events: Any) -> Json:
+    """Messages that were recorded as events of a span, as the attributes that newer conventions have for them."""
+    told: Json = {}
+    for event in objects_in(events):
+        attributes, named = attributes_of(event.get("attributes")), _EVENT.fullmatch(str(event.get("name")))
+        told |= {name: attributes[name] for name in (GIVEN[0], SAID[0]) if name in attributes}
+        body = decode_value(attributes.get("gen_ai.event.content")) if named else None
+        if named is None or not (body := body if isinstance(body, dict) else attributes):
+            continue
+        inner = decode_value(body.get("message"))
+        body = {**body, **(inner if isinstance(inner, dict) else {"content": inner} if inner else {})}
+        body = {name: decode_value(value) if str(value)[:1] in "[{" else value for name, value in body.items()}
+        role, wanted = (named[1], GIVEN[0]) if named[1] else (ASSISTANT, SAID[0])
+        told.setdefault(wanted, []).append({"tool_call_id": body.get("id"), **body, "role": role})
+    return told
+
+
 class OtlpImporter(WatchedDialect):
     """JSON or JSONL of spans."""
 
@@ -499,6 +519,7 @@ def _placed(raw: Row, service: str, spot: Spot) -> _PlacedSpan | Problem:
         return spot.problem("bad-span", "is no span", expected=expected, found=shown(raw))
     try:
         attributes, status = attributes_of(first_present(raw, "attributes", "attrs")), raw.get("status")
+        attributes = {**_told_by_events(raw.get("events")), **attributes}
         failed = (status.get("code") if isinstance(status, dict) else status) in _ERROR
         span = Span(
             name=name,

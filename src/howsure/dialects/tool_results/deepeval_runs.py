@@ -136,7 +136,7 @@ def _grade(metric: Json) -> Grade:
     name, score, mark = str(metric["name"]), metric.get("score"), metric.get("threshold")
     giver, success, error = str(metric.get("evaluationModel") or TOOL), metric.get("success"), metric.get("error")
     if score is None or error:
-        return samples.unscored(name, str(error or "DeepEval gave no score"), giver=giver, error=bool(error))
+        return samples.unscored(name, str(error or "DeepEval gave no score"), giver=giver, error=bool(error), mark=mark)
     # Of some metrics (bias, toxicity) less is better, which only their own verdict shows.
     lower = mark is not None and success is not None and (score >= mark) != success and (score <= mark) == success
     return samples.number_score(

@@ -5,6 +5,7 @@ true, false, pass and fail decide; other numbers need a mark."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from math import isnan
 from pathlib import Path
@@ -27,6 +28,8 @@ from howsure.dialects.tool_results.streams import container_fault, first_keys, j
 from howsure.model.score import Grade, Score
 from howsure.model.tool_runs import ToolRun
 
+LISTED_SCORES = re.compile(rb'"scores"\s*:\s*\[')
+"""Scores as a list of objects, each with its name: those of Langfuse, where Braintrust has an object."""
 MLFLOW_INPUTS = ("request", "inputs", "input", "question", "prompt")
 MLFLOW_OUTPUTS = ("response", "outputs", "output", "predictions", "prediction")
 MLFLOW_EXPECTED = ("targets", "ground_truth", "expectations")
@@ -139,7 +142,9 @@ class BraintrustReader:
 
     def detect(self, path: Path, head: bytes) -> bool:
         keys = first_keys(head)
-        return {"input", "scores"} <= keys or ("events" in keys and b'"scores"' in head)
+        return ({"input", "scores"} <= keys or ("events" in keys and b'"scores"' in head)) and not LISTED_SCORES.search(
+            head
+        )
 
     def read(self, path: Path) -> Iterator[ResultsRecord]:
         yield from read_records(read_rows(path, "events"), self.sample)
@@ -162,13 +167,15 @@ class BraintrustReader:
 
 
 class LangfuseRunReader:
-    """The result of an experiment of the SDK, and items of a dataset run that have their scores with them."""
+    """The result of an experiment of the SDK; items of a dataset run, and exported traces, that have their scores with
+    them."""
 
     name = "langfuse"
     lists = ("item_results", "itemResults", "datasetRunItems")
 
     def detect(self, path: Path, head: bytes) -> bool:
-        return bool(first_keys(head) & set(self.lists))
+        keys = first_keys(head)
+        return bool(keys & set(self.lists)) or ({"input", "scores"} <= keys and LISTED_SCORES.search(head) is not None)
 
     def read(self, path: Path) -> Iterator[ResultsRecord]:
         def rows() -> Iterator[tuple[str, Any]]:
@@ -184,6 +191,8 @@ class LangfuseRunReader:
 
     def sample(self, row: Json) -> SampleRecord:
         item, judged = row.get("item") or row, row.get("evaluations") or row.get("scores") or ()
+        if not all(isinstance(each, dict) for each in judged):
+            raise ValueError("its scores are named by their ids only: export them with their names and values")
         return SampleRecord(
             asked=item["input"],
             said=row.get("output"),
@@ -195,6 +204,7 @@ class LangfuseRunReader:
                 {each["name"]: each.get("comment") for each in judged},
             ),
             error=row.get("error"),
+            seconds=row.get("latency"),
         )
 
 

@@ -314,10 +314,12 @@ def number_score(
     )
 
 
-def unscored(name: str, reason: str, *, giver: str, error: bool = False) -> Unscored:
+def unscored(name: str, reason: str, *, giver: str, error: bool = False, mark: float | None = None) -> Unscored:
     """A score that the tool has no value for. An error gates, so that the case cannot pass by it."""
     why = UnscoredReason.ERROR if error else UnscoredReason.NOT_APPLICABLE
-    return Unscored(name=name, why=why, reason=reason, judge=giver, pass_mark=1.0 if error else None)
+    return Unscored(
+        name=name, why=why, reason=reason, judge=giver, pass_mark=(1.0 if mark is None else mark) if error else None
+    )
 
 
 def token_usage(prompt: Any, completion: Any, **more: Any) -> Usage | None:

@@ -26,6 +26,7 @@ from howsure.judges.offline.references import judge_reference
 from howsure.judges.offline.words import tokens
 from howsure.matching.calls import compare_calls
 from howsure.matching.state_and_steps import compare_state, compare_steps
+from howsure.model.adk_criteria import expected_answers
 from howsure.model.case import Case, SingleTurn, user_turns
 from howsure.model.expectation import (
     FinalState,
@@ -66,8 +67,11 @@ def _state(case: Case, transcript: Transcript, text: str) -> Judgment:
 
 
 def _response(case: Case, transcript: Transcript, text: str) -> Judgment:
-    view = _judge_references(case, text)
-    return view if isinstance(view, NoOpinion) else replace(view, value=round(SCALE * view.value, 2), details={})
+    view = _judge_references(case, text, _golden_references(case))
+    if isinstance(view, NoOpinion):
+        return view
+    said = tuple(quote for quote in view.evidence if quote in text)
+    return replace(view, value=round(SCALE * view.value, 2), details={}, evidence=said)
 
 
 def _of(found: list[tuple[float, tuple[str, ...]]], what: str) -> Judgment:
@@ -239,9 +243,17 @@ class OfflineJudge:
         return NoOpinion(f"it has no way to judge {grader!r}")
 
 
-def _judge_references(case: Case, text: str) -> Judgment:
+def _golden_references(case: Case) -> tuple[str, ...]:
+    """The answers that `reference_data` of a golden case names for its last turn."""
+    custom = case.metadata.get("reference_data")
+    several = custom.get("acceptable_responses") if isinstance(custom, dict) else None
+    listed = several if isinstance(several, list) else expected_answers(case)[-1:]
+    return tuple(each for each in listed if isinstance(each, str) and each.strip())
+
+
+def _judge_references(case: Case, text: str, others: tuple[str, ...] = ()) -> Judgment:
     beside = (each.references for each in case.expectations if isinstance(each, WeightedCriteria))
-    references = _references(case) or next(beside, ())
+    references = _references(case) or next(beside, ()) or others
     if not references:
         return NoOpinion("the case has no reference answer")
     return judge_reference(_last_question(case), references, text)

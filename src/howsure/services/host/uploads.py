@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import re
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from itertools import islice
@@ -19,7 +20,7 @@ from msgspec.structs import replace
 
 from howsure.dialects.datasets import read_cases
 from howsure.dialects.tool_datasets.documents import ToolDialect
-from howsure.errors import Conflict, DatasetInvalid, InputError, PlanRefused, Unreachable
+from howsure.errors import Conflict, DatasetInvalid, InputError, PlanRefused, Problem, Unreachable
 from howsure.model.access_scope import EVERYWHERE, AccessScope
 from howsure.model.case import Case
 from howsure.model.document import Document, DocumentKind
@@ -80,9 +81,11 @@ async def check_upload(host: Host, upload: Upload, scope: AccessScope = EVERYWHE
         async with turn_of(scope.home if path.stat().st_size > LARGE_UPLOAD else None):
             found = await check_file(path, upload.name or "", readers, host.work.kit)
         if found.refusal:
-            raise InputError(found.refusal)
+            raise InputError(_as_uploaded(found.refusal, path.parent, upload.name))
         if found.problems:
-            raise DatasetInvalid("upload", found.problems, found.more)
+            raise DatasetInvalid(
+                "upload", [_named(each, path.parent, upload.name) for each in found.problems], found.more
+            )
         body = upload.content if upload.file is None else await asyncio.to_thread((path.parent / found.file).read_bytes)
     return DocumentDraft(
         body=body,
@@ -93,6 +96,18 @@ async def check_upload(host: Host, upload: Upload, scope: AccessScope = EVERYWHE
         dialect=found.dialect,
         case_ids=found.case_ids,
     )
+
+
+def _as_uploaded(text: str, folder: Path, name: str | None) -> str:
+    """The text with the name that the file was sent under."""
+    return re.sub(
+        rf"(?:{re.escape(str(folder))}/|(?<![\w./-]))dataset\.(?:jsonl?|csv)\b", lambda _: name or "the upload", text
+    )
+
+
+def _named(problem: Problem, folder: Path, name: str | None) -> Problem:
+    texts = {each: _as_uploaded(getattr(problem, each), folder, name) for each in ("file", "message", "hint")}
+    return replace(problem, **texts)
 
 
 async def read_case_page(host: Host, document: Document, start: int, limit: int) -> list[Case]:

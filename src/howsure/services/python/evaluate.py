@@ -17,7 +17,7 @@ from howsure.model.run_request import RunRequest
 from howsure.services.gate.gate import rule_on_gates
 from howsure.services.python.background_loop import run_sync
 from howsure.services.python.finished_run import FinishedRun
-from howsure.services.python.objects import CaseInput, FunctionTargets, TargetInput, save_cases
+from howsure.services.python.objects import CaseInput, FunctionTargets, TargetInput, name_what_was_given, save_cases
 from howsure.services.run.execute import Progress
 from howsure.services.run.start import apply_settings, start
 from howsure.services.workspace import Workspace
@@ -26,6 +26,7 @@ Dataset = CaseInput | Iterable[Any]
 Plugin = str | Path | Callable[[Kit], None]
 GIVEN = "given cases"
 """What a run over cases that Python code handed over is called, where nobody gave it a name."""
+GIVEN_FOLDER = "given"
 
 
 class WorkspaceOptions(TypedDict, total=False):
@@ -52,9 +53,10 @@ def evaluate(dataset: Dataset, target: TargetInput = None, **options: Any) -> Fi
 async def evaluate_async(dataset: Dataset, target: TargetInput = None, **options: Any) -> FinishedRun:
     """The same, to be awaited: async targets run in the loop that is there."""
     work = open_workspace(options)
-    request = request_for(work, dataset, target, options)
-    progress: Progress = options.get("progress") or (lambda results: None)
-    return FinishedRun(work, await start(work, request, lambda _: progress))
+    with name_what_was_given(work.data_folder / GIVEN_FOLDER):
+        request = request_for(work, dataset, target, options)
+        progress: Progress = options.get("progress") or (lambda results: None)
+        return FinishedRun(work, await start(work, request, lambda _: progress))
 
 
 def load_run(run: str = "latest", **place: Unpack[WorkspaceOptions]) -> FinishedRun:
@@ -87,7 +89,7 @@ def open_workspace(place: Mapping[str, Any]) -> Workspace:
 def request_for(work: Workspace, dataset: Dataset, target: TargetInput, options: Mapping[str, Any]) -> RunRequest:
     """The run that is asked for. The kit learns of functions and graders that were handed over."""
     as_table = bool(options.get("map") or options.get("match"))
-    saved = save_cases(dataset, work.data_folder / "given", as_table=as_table)
+    saved = save_cases(dataset, work.data_folder / GIVEN_FOLDER, as_table=as_table)
     own = {
         name: value for name, value in options.items() if name not in (*WorkspaceOptions.__annotations__, "progress")
     }

@@ -3,21 +3,24 @@ content, so that a run over them is pinned, shown and compared like any other. A
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from howsure.dialects.legal_rows import VERSION
 from howsure.dialects.lines import CaseLinesDialect
 from howsure.dialects.plain import PlainDialect
 from howsure.dialects.tables import storable_row
-from howsure.errors import ConfigInvalid, DatasetInvalid, PlanRefused, Problem
+from howsure.errors import ConfigInvalid, DatasetInvalid, InputError, PlanRefused, Problem
 from howsure.model.case import Case
+from howsure.reports.headlines import parameter_words
 from howsure.targets.base import Target, TargetRequest
 from howsure.targets.frameworks.adk_runner import AdkAgentSettings, adk_target, is_adk_agent
 from howsure.targets.function.target import FunctionKind, FunctionSettings, choose_target
@@ -72,6 +75,28 @@ def save_cases(given: CaseInput | Iterable[CaseInput], folder: Path, *, as_table
         lines = map(_json_line, renamed if short else records)
         return SavedCases(datasets=(_write_lines(lines, folder),), dialect=PlainDialect.name, made=True)
     return _save_records(records, folder)
+
+
+@contextmanager
+def name_what_was_given(folder: Path) -> Iterator[None]:
+    """Refusals name what the caller gave, and not the files in `folder` that Howsure made of it, of which each line is
+    a case; and they speak of parameters, not of options."""
+    made = re.compile(rf"{re.escape(str(folder))}/\w+/\w+\.jsonl(?::(\d+))?")
+
+    def told(text: str) -> str:
+        return parameter_words(made.sub(lambda at: f"{PLACE}, number {at[1]}" if at[1] else PLACE, text))
+
+    try:
+        yield
+    except InputError as error:
+        error.args = tuple(told(each) if isinstance(each, str) else each for each in error.args)
+        if isinstance(error, DatasetInvalid):
+            error.path = told(error.path)
+            error.problems = tuple(
+                structs.replace(each, file=told(each.file), message=told(each.message), hint=told(each.hint))
+                for each in error.problems
+            )
+        raise
 
 
 def _rows_of_frame(given: Any) -> Any:

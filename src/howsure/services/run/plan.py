@@ -187,7 +187,7 @@ class _RunPlanner(Struct, frozen=True):
             )
             for (name, repeat), (side, users) in sides.items()
         )
-        coverage = CoverageCheck(sides, agent, left_out=request.partial)
+        coverage = CoverageCheck(sides, agent, left_out=request.partial, answered=self._answered)
         noticed = PlanNotes(candidates, self.rules, self.work.kit, self.models.judge)
         simulated = cases is not None and bool(request.simulator)
         if cases is None:
@@ -206,7 +206,7 @@ class _RunPlanner(Struct, frozen=True):
         notes = (*self.materials.notes, *noticed.notes())
         if self.materials.pool is not None:
             cases = replace(cases, shape=self.materials.pool)
-        sources = (cases, self.models.source) if self.models.source else (cases,)
+        sources = (cases, self.models.source, self.materials.answers)
         return Plan(
             request=request,
             cases=cases,
@@ -217,9 +217,15 @@ class _RunPlanner(Struct, frozen=True):
             warnings=(
                 *notes,
                 *coverage.warnings(self.materials.rubric),
-                *(str(warning) for source in sources for warning in source.warnings),
+                *(str(warning) for source in sources if source for warning in source.warnings),
             ),
         )
+
+    @property
+    def _answered(self) -> set[str]:
+        """The cases that recorded answers name, if all cases are looked at."""
+        every = self.request.limit is None and not self.request.filters
+        return self.materials.answers.case_ids if self.materials.answers and every else set()
 
     def _graders(self, candidate: str, repeat: int) -> Iterator[Grader]:
         """The graders asked for; where none is named, those of the profile and every one that has something to do."""

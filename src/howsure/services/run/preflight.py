@@ -222,10 +222,19 @@ Sides = tuple[Target, UserSimulator]
 
 
 class CoverageCheck:
-    """Looks at every case of the preflight. `simulated` counts the scenarios that somebody has to play."""
+    """Looks at every case of the preflight. `simulated` counts the scenarios that somebody has to play; `answered` are
+    the ids that there are recorded answers for."""
 
-    def __init__(self, sides: Mapping[CandidateKey, Sides], agent: Agent | None, *, left_out: bool = False) -> None:
+    def __init__(
+        self,
+        sides: Mapping[CandidateKey, Sides],
+        agent: Agent | None,
+        *,
+        left_out: bool = False,
+        answered: Collection[str] = (),
+    ) -> None:
         self._left_out = left_out
+        self._unused = dict.fromkeys(answered)
         recorded = {key: each.covers for key, (each, _) in sides.items() if isinstance(each, RecordedTarget)}
         self._live = len(recorded) < len(sides)
         replayed = {key: each for key, (_, each) in sides.items() if isinstance(each, ReplayedUsers)}
@@ -241,6 +250,7 @@ class CoverageCheck:
         self._unknown_tools: dict[str, str] = {}
 
     def __call__(self, case: Case) -> None:
+        self._unused.pop(case.id, None)
         for (candidate, repeat), covers in self._covers.items():
             if covers(case):
                 self._covered = True
@@ -266,6 +276,7 @@ class CoverageCheck:
         )
         more = self._missing_count - len(self._missing)
         named = ", ".join(self._missing) + (f" and {more} more" if more else "")
+        in_a_column = f" {self._without_case}" if self._unused else in_a_column
         if self._replays:
             raise PlanRefused(
                 f"{self._missing_count} earlier conversations to replay are missing: {named}. Name a file of whole"
@@ -284,9 +295,16 @@ class CoverageCheck:
             + in_a_column
         )
 
+    @property
+    def _without_case(self) -> str:
+        ids, count = sorted(self._unused), len(self._unused)
+        named = ", ".join(map(repr, ids[:LISTED])) + (f" and {count - LISTED} more" if count > LISTED else "")
+        return f"No case has the id{'s' if count > 1 else ''} {named}: recorded answers that are not used."
+
     def warnings(self, rubric: Rubric | None) -> list[str]:
         note = f"{self._missing_count} without a recorded answer: skipped (--partial)"
         warnings = [note] if self._left_out and self._missing_count else []
+        warnings += [self._without_case] if self._unused else []
         if self._agent is None:
             return warnings
         warnings += [

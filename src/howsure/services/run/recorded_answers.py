@@ -19,7 +19,7 @@ from howsure.dialects.datasets import detect, digest, read_cases
 from howsure.dialects.responses import RecordedResponse, read_responses
 from howsure.dialects.simulation import question_of
 from howsure.dialects.test_set import HEADER
-from howsure.errors import ConfigInvalid, DatasetInvalid, NotFound, PlanRefused, Problem
+from howsure.errors import ConfigInvalid, DatasetInvalid, Level, NotFound, PlanRefused, Problem
 from howsure.kit import Kit
 from howsure.model.case import Case, Script, World, user_turns
 from howsure.model.expectation import Criteria, Criterion
@@ -36,10 +36,18 @@ LONGEST_NAME = 40
 
 
 class RecordedAnswers(Struct, frozen=True):
-    """Recordings, and the files they came from with their hashes."""
+    """Recordings, the files they came from with their hashes, and what in them is not read."""
 
     recordings: Recordings
     pins: tuple[DatasetPin, ...]
+    warnings: tuple[Problem, ...] = ()
+
+    @property
+    def case_ids(self) -> set[str]:
+        """The ids that a file has answers for; none where they may also be found by what the user said, or where they
+        are an earlier run's, which may have had more cases."""
+        known = self.recordings
+        return set() if known.by_turns or known.of_run else {case for case, _, _ in known.by_case}
 
 
 def read_answers(paths: Sequence[str], simulation: Dialect) -> RecordedAnswers:
@@ -55,9 +63,10 @@ def read_answers(paths: Sequence[str], simulation: Dialect) -> RecordedAnswers:
         else:
             problems += _add_responses(recordings, path)
         pins.append(DatasetPin(path=stored_path(path), sha256=digest(path)))
-    if problems:
-        raise DatasetInvalid(", ".join(paths), problems)
-    return RecordedAnswers(recordings, tuple(pins))
+    errors = [each for each in problems if each.level is Level.ERROR]
+    if errors:
+        raise DatasetInvalid(", ".join(paths), errors)
+    return RecordedAnswers(recordings, tuple(pins), tuple(problems))
 
 
 def is_simulation(path: Path, simulation: Dialect) -> bool:

@@ -196,7 +196,7 @@ CAUSE_TEXTS: dict[Cause, tuple[str, str]] = {
     ),
     Cause.NOT_REACHED: (
         "The conversation broke or was lost",
-        "Mend the connection or the recording, then `howsure retry`.",
+        "Mend the connection, the provider's answer or the recording, then try it again.",
     ),
     Cause.TOOL_BROKE: ("A tool did not work", "Mend the tool or its test double, then run the cases again."),
     Cause.AGENT_BROKE: ("The agent broke", "Mend the agent's program, then `howsure retry`."),

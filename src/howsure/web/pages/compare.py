@@ -20,7 +20,7 @@ from starlette.responses import Response
 
 from howsure.errors import InputError, NotFound, PlanRefused
 from howsure.model.access_scope import AccessScope
-from howsure.model.comparison import Comparison, DifferenceKind, PairComparison
+from howsure.model.comparison import Comparison, DifferenceKind, PairComparison, PinKind
 from howsure.model.result import Result
 from howsure.model.run import Run
 from howsure.reports.comparisons import difference_title
@@ -55,11 +55,12 @@ class ComparedRun(Struct, frozen=True):
 
 class PairView(Struct, frozen=True, kw_only=True):
     """Two compared runs, by their letters. `told` is the comparison as in the reports; `slices` are the titles of
-    differences that concern some of the cases."""
+    differences that concern some of the cases. `shared`: what is known to be the same on both sides."""
 
     first_letter: str
     second_letter: str
     told: Any
+    shared: str
     n: int
     unchanged: int
     likely: str
@@ -93,6 +94,7 @@ def compare_page(
                 first_letter=letters[pair.first.run_id],
                 second_letter=letters[pair.second.run_id],
                 told=_linked(shown, pair, names or {}, MAX_FLIPS // len(pairs)),
+                shared=shared_setup(pair, [run for run in runs if run.id in (pair.first.run_id, pair.second.run_id)]),
                 n=pair.verdict.n,
                 unchanged=pair.verdict.same,
                 likely=shown.apart[0].likely if shown.apart else "",
@@ -105,6 +107,21 @@ def compare_page(
             for pair, shown in zip(pairs, told, strict=True)
         ),
     )
+
+
+def shared_setup(pair: PairComparison, runs: Sequence[Run]) -> str:
+    """What is known to be the same of two runs without a flag. Of scores that another tool gave, and of recordings that
+    name no judge, it is not known who judged."""
+    told = next((f"judge: {each.said}" for each in pair.unlike if each.what is PinKind.JUDGE), "")
+    tools = sorted({run.pins.imported.tool for run in runs if run.pins.imported})
+    if not tools:
+        return (
+            f"Same cases, rubric and policy; {told}." if told else "Comparable: same cases, rubric, judge and policy."
+        )
+    models = [", ".join(dict.fromkeys(run.pins.models.values())) for run in runs]
+    asked = f" Models: {' and '.join(models)}." if all(models) and len(set(models)) > 1 else ""
+    given = f"The grades are those that {' and '.join(tools)} gave"
+    return f"Same cases. {given}: by which judge, rubric and policy is not known to be the same.{asked}"
 
 
 def _linked(shown: Any, pair: PairComparison, names: Mapping[str, str], most: int) -> Any:

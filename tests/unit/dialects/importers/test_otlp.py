@@ -111,3 +111,43 @@ def test_attributes_may_be_an_object_already() -> None:
     plain: Row = {"a": 1}
     assert attributes_of(plain) == plain
     assert attributes_of(None) == {}
+
+
+TOOL_CALL = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Rome"}'}}
+AS_EVENTS: dict[str, list[tuple[str, Row]]] = {
+    "content and message": [
+        ("gen_ai.user.message", {"content": "Weather in Rome?"}),
+        ("gen_ai.choice", {"message": json.dumps({"role": "assistant", "content": "Sunny"}), "finish_reason": "stop"}),
+    ],
+    "parts": [
+        ("gen_ai.user.message", {"content": json.dumps([{"text": "Weather in Rome?"}])}),
+        ("gen_ai.choice", {"message": json.dumps([{"text": "Sunny"}])}),
+    ],
+    "a body": [
+        ("gen_ai.user.message", {"gen_ai.event.content": json.dumps({"content": "Weather in Rome?"})}),
+        ("gen_ai.assistant.message", {"gen_ai.event.content": json.dumps({"tool_calls": [TOOL_CALL]})}),
+        ("gen_ai.tool.message", {"gen_ai.event.content": json.dumps({"content": "sunny", "id": "c1"})}),
+        ("gen_ai.choice", {"gen_ai.event.content": json.dumps({"message": {"content": "Sunny"}})}),
+        ("exception", {"exception.message": "late"}),
+    ],
+    "details": [
+        (
+            "gen_ai.client.inference.operation.details",
+            {
+                "gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"content": "Weather in Rome?"}]}]),
+                "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"content": "Sunny"}]}]),
+            },
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("form", AS_EVENTS)
+def test_messages_that_were_recorded_as_events_are_read(form: str, tmp_path: Path) -> None:
+    events = [{"name": name, "attributes": attributes} for name, attributes in AS_EVENTS[form]]
+    span = {"traceId": "t", "spanId": "s", "name": "chat", "attributes": {"gen_ai.operation.name": "chat"}}
+    (case,) = imported(IMPORTER, written(tmp_path, "spans.jsonl", as_lines([{**span, "events": events}])))
+    assert case.input == Script(turns=("Weather in Rome?",))
+    assert isinstance(case.recorded, Transcript)
+    assert case.recorded.answer == "Sunny"
+    assert [call.name for call in case.recorded.tool_calls] == (["weather"] if form == "a body" else [])

@@ -538,3 +538,17 @@ def test_what_was_not_measured_is_named() -> None:
 def test_a_figure_as_a_line_to_print() -> None:
     figure = MeasuredAgreement(what="x", data="y", kind=AgreementKind.CORRELATION, n=1200, decided=1100, value=0.3)
     assert agreement_rows((figure,)) == [("x", "y", "1,100 of 1,200", "0.300", AgreementKind.CORRELATION.value)]
+
+
+def test_response_correctness_knows_the_expected_response_of_reference_data() -> None:
+    case = a_case(metadata={"reference_data": {"expected_response": "Paris"}}, world=World.GOLDEN)
+    found = GOLDEN["response_correctness"](case, a_transcript(answer="Paris"), "Paris")
+    assert isinstance(found, OfflineOpinion)
+    assert found.value == 5
+    several = a_case(metadata={"reference_data": {"expected_responses": ["Hello", "Lima"]}}, world=World.GOLDEN)
+    wrong = GOLDEN["response_correctness"](several, a_transcript(answer="Paris"), "Paris")
+    assert isinstance(wrong, OfflineOpinion)
+    assert wrong.value == 0
+    assert isinstance(
+        GOLDEN["response_correctness"](a_case(world=World.GOLDEN), a_transcript(answer="x"), "x"), NoOpinion
+    )

@@ -120,7 +120,7 @@ async def test_exports_go_over_as_many_pages_as_there_are(tmp_path: Path, monkey
         (b'{"kind": "rubric", "id": "x", "document": {"name": "n", "rules": [{"id": "A"}]}}', "problems"),
         (
             b'{"kind": "dataset", "id": "x", "document": {"name": "n", "content": "{"}}',
-            "dataset.json: not recognised: it is JSON",
+            "n: not recognised: it is JSON",
         ),
         (b'{"kind": "dataset", "id": "x", "document": {"name": "n", "content": "{}", "dialect": "nope"}}', "nope"),
     ],

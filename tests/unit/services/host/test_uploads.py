@@ -15,6 +15,7 @@ from hosts import hosted, question
 from howsure.errors import Conflict, DatasetInvalid, InputError, PlanRefused, RequestRefused
 from howsure.model.access_scope import EVERYWHERE
 from howsure.model.document import Document, DocumentKind
+from howsure.reports.headlines import field_words
 from howsure.services.host.uploads import (
     Upload,
     append_case,
@@ -176,3 +177,19 @@ async def test_a_configuration_that_names_other_files_is_not_taken(tmp_path: Pat
             await check_upload(host, Upload(content=content, name="promptfooconfig.json", dialect="promptfoo"))
         with pytest.raises((InputError, DatasetInvalid)):
             await check_upload(host, Upload(content=content, name="promptfooconfig.json"))
+
+
+async def test_a_refusal_names_the_uploaded_file_and_what_to_call_the_column(tmp_path: Path) -> None:
+    async with hosted(tmp_path, BOT) as host:
+        with pytest.raises(InputError) as caught:
+            await check_upload(host, Upload(content=b"frage,antwort\nWarum?,Darum\n", name="fragen.csv"))
+        told = field_words(str(caught.value))
+        assert told.startswith("fragen.csv: not recognised: no column says what the user asks")
+        assert "; call it input, question, query, prompt" in told
+        assert "map" not in told
+        with pytest.raises(DatasetInvalid) as invalid:
+            table = "question,expected\nWarum?,D\xe4rum\n".encode("latin-1")
+            await check_upload(host, Upload(content=table, name="fragen.csv", dialect="plain"))
+        (problem,) = invalid.value.problems
+        assert problem.file == "fragen.csv"
+        assert "fragen.csv" in problem.hint

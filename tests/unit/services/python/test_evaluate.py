@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import howsure
-from howsure.errors import ConfigInvalid, NotFound, PlanRefused, UnknownName
+from howsure.errors import ConfigInvalid, DatasetInvalid, InputError, NotFound, PlanRefused, UnknownName
 from howsure.kit import Kit
 from howsure.model.result import Result
 from howsure.model.score import Score
@@ -144,7 +144,7 @@ def test_progress_is_told_of_every_result() -> None:
         ({"reapeat": 3}, "evaluate takes no reapeat; it takes agent, anchors, batch_criteria,"),
         ({"gates": "pass_rat >= 1"}, "did you mean pass_rate or pass^3?"),
         ({"graders": ["nobody"]}, "unknown grader 'nobody'"),
-        ({"repeat": 0}, "--repeat must be 1 or more"),
+        ({"repeat": 0}, "`repeat` must be 1 or more"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_runs(options: dict[str, Any], error: str) -> None:
@@ -228,3 +228,17 @@ def test_settings_of_the_folder_hold(here: Path) -> None:
 
 def always_a(text: str) -> str:
     return "A"
+
+
+def test_refusals_name_what_was_given_and_parameters() -> None:
+    with pytest.raises(InputError) as caught:
+        howsure.evaluate([{"foo": "x", "bar": 1}])
+    assert str(caught.value).startswith("the given cases: not recognised: no column says what the user asks")
+    assert 'map={"input": "foo"}' in str(caught.value)
+    assert "--" not in str(caught.value)
+    with pytest.raises(DatasetInvalid) as invalid:
+        howsure.evaluate(
+            [{"question": "x", "reference": "y", "id": "1"}, {"question": "z", "reference": "q", "id": "1"}]
+        )
+    assert str(invalid.value) == "the given cases: 1 problem"
+    assert (invalid.value.problems[0].file, invalid.value.problems[0].line) == ("the given cases", 2)

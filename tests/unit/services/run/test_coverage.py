@@ -86,3 +86,19 @@ def test_scenarios_count_as_simulated_where_the_agent_is_live() -> None:
 def test_the_tools_a_case_names_are_those_it_expects_and_those_it_forbids() -> None:
     case = a_case(ToolCalls(expected=(ExpectedCall(name="look"),)), ForbiddenTools(names=("pay", "send")))
     assert named_tools(case) == ["look", "pay", "send"]
+
+
+def test_recorded_answers_that_no_case_has_are_named() -> None:
+    sides: dict[CandidateKey, Sides] = {("", 1): (RecordedTarget(plain_recordings({"c0": "x"})), OfflineUsers())}
+    for ids, said in (
+        ({"c0", "C1"}, "No case has the id 'C1': recorded answers that are not used."),
+        ({"c0", "d", "e"}, "No case has the ids 'd', 'e': recorded answers that are not used."),
+    ):
+        watch = CoverageCheck(sides, None, answered=ids)
+        watch(a_case(id="c0"))
+        watch.refuse()
+        assert watch.warnings(None) == [said]
+        watch(a_case(id="c1"))
+        with pytest.raises(PlanRefused) as caught:
+            watch.refuse()
+        assert str(caught.value).endswith(said)

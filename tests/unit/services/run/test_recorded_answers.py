@@ -131,3 +131,9 @@ async def test_a_failed_grader_does_not_lose_what_was_said() -> None:
     broken = Failure(kind="GraderFailed", message="oops")
     result = Result(case=a_case(id="c1"), verdict=Verdict.ERRORED, transcript=kept, failures=(broken,))
     assert (await earlier_answers(stream(result))).by_case == {("c1", "", 1): kept}
+
+
+def test_what_is_not_read_in_a_file_of_answers_is_a_warning_and_no_reason_to_refuse(tmp_path: Path) -> None:
+    found = read(lines(tmp_path / "one.jsonl", {"id": "q1", "response": "A", "latency": 3}))
+    assert said(found.recordings.by_case["q1", "", 1]) == "A"
+    assert [(each.file, each.line, each.field) for each in found.warnings] == [("one.jsonl", 1, "latency")]
