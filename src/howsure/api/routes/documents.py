@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -63,7 +63,8 @@ class VersionRoutes(Struct, frozen=True):
     async def answer(self, host: Host, document: Document, status: int = 200) -> JsonAnswer:
         """One of them, with who wrote each of the newest and why."""
         (shape,) = await self.shapes(host, [document])
-        written = await host.store.documents.changes(document)
+        changes = [to_builtins(each) for each in await host.store.documents.changes(document)]
+        written = [{**each, "author": each["author"] or None, "note": each["note"] or None} for each in changes]
         headers = {"ETag": f'"{document.edition.version}"'}
         if status == 201:
             headers["Location"] = PREFIX + self.location.replace("{id}", document.id)
