@@ -92,6 +92,7 @@ def test_optional_fields_that_nobody_sent_are_null_and_may_be_sent_back(ask: Ask
 @pytest.mark.parametrize("sent", [None, ""], ids=["unsent", "empty"])
 def test_a_text_that_nobody_sent_is_null_and_an_empty_one_is_empty(ask: Asker, sent: str | None) -> None:
     said = {} if sent is None else {"description": sent}
+    document: Json = {}
     for kind, made in (("/rubrics", a_rubric), ("/test-sets", a_test_set), ("/question-sets", a_question_set)):
         document = ask.made(kind, made(**said))
         path = f"{kind}/{document[MADE[kind][0]]}"

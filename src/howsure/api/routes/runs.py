@@ -4,12 +4,13 @@ test set in one request, and of one finished conversation."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from hashlib import sha256
 from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Path, Query, Request
+from msgspec.structs import replace
 from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
@@ -29,9 +30,10 @@ from howsure.api.bodies import (
 from howsure.api.counters import PREFIX
 from howsure.api.errors import JsonAnswer
 from howsure.api.pages import LARGEST, MOST_AT_ONCE, PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
-from howsure.api.requests import StrictRoute, fields_named, new_id, run_request
+from howsure.api.requests import StrictRoute, fields_named, judged_by, new_id, run_request, well_formed
 from howsure.api.schemas import answer, errors, list_answer
-from howsure.errors import NotFound
+from howsure.errors import NotFound, Problem
+from howsure.model.access_scope import AccessScope
 from howsure.model.document import DocumentKind
 from howsure.model.job import RequestedState
 from howsure.model.result import Result as StoredResult
@@ -42,9 +44,16 @@ from howsure.model.verdict import Verdict
 from howsure.reports.evaluations import dataset_id_of
 from howsure.reports.headlines import field_words
 from howsure.services.host import run_control
-from howsure.services.host.conversations import FinishedConversation, grade_conversation, save_conversations
+from howsure.services.host.conversations import (
+    FinishedConversation,
+    check_conversation,
+    grade_conversation,
+    save_conversations,
+    visible_results,
+)
 from howsure.services.host.keys import Caller, caller_still_valid
-from howsure.services.host.run_requests import QueuedRun, document, submit_run
+from howsure.services.host.request_checks import RequestFaults
+from howsure.services.host.run_requests import QueuedRun, document, resolve_request, submit_run
 from howsure.services.host.run_views import (
     CrossRunFilter,
     RunListFilter,
@@ -107,18 +116,42 @@ async def list_runs(request: Request, caller: Reader, query: Annotated[RunListQu
     return page(request, shown, None if last is None else next_cursor(last))
 
 
-@router.post("", status_code=202, responses={**answer(Run, 202), **errors(404, 409)})
-async def start_run(request: Request, caller: Runner, host: Hosted, body: RunGiven) -> Response:
-    """Plan a run and queue it. It is a row before it is work: whatever becomes of the service, it is not forgotten."""
+def _requested(body: RunGiven, faults: RequestFaults) -> RunRequest:
     named = (
         (DocumentKind.TEST_SET, body.test_set_id, body.test_set_version),
         (DocumentKind.DATASET, body.dataset_id, None),
         (DocumentKind.QUESTION_SET, body.question_set_id, body.question_set_version),
     )
     cases = tuple(document(kind, key, version) for kind, key, version in named if key)
-    requested = run_request(body, cases, body.agent_id)
-    with fields_named(bot_id="agent_id"):
-        queued = await submit_run(host, requested, caller.within, new_id(request))
+    return run_request(body, cases, body.agent_id, faults)
+
+
+async def _judge_run(request: Request, body: Json) -> Sequence[Problem]:
+    host, within, faults = request.app.state.host, request.state.caller.within, RequestFaults()
+    requested = _requested(well_formed(RunGiven, body), faults)
+    await resolve_request(host, requested, within, faults, partial=True)
+    return [replace(each, field=RUN_FIELDS.get(each.field, each.field)) for each in _told(faults, body)]
+
+
+def _told(faults: RequestFaults, body: Json) -> list[Problem]:
+    """Of a version nothing is known where the id beside it is not well-formed."""
+    told = [(each, each.field.removesuffix("_version")) for each in faults.problems()]
+    return [each for each, name in told if name == each.field or f"{name}_id" not in body]
+
+
+RUN_FIELDS = {"bot_id": "agent_id"}
+"""What a run request calls a field, and what the body does."""
+
+
+@router.post(
+    "", status_code=202, responses={**answer(Run, 202), **errors(404, 409)}, dependencies=[judged_by(_judge_run)]
+)
+async def start_run(request: Request, caller: Runner, host: Hosted, body: RunGiven) -> Response:
+    """Plan a run and queue it. It is a row before it is work: whatever becomes of the service, it is not forgotten."""
+    faults = RequestFaults()
+    requested = _requested(body, faults)
+    with fields_named(**RUN_FIELDS):
+        queued = await submit_run(host, requested, caller.within, new_id(request), faults)
     if body.tags:
         await host.store.edit_run(queued.run.id, tags=list(dict.fromkeys(body.tags)))
     return await _shown(request, queued.run.id, caller, 202)
@@ -238,16 +271,33 @@ async def retry_run(request: Request, run_id: RunId, caller: Runner, host: Hoste
     return await _shown(request, run_id, caller, 202)
 
 
-@router.post("/{run_id}/regrade", status_code=202, responses={**answer(Run, 202), **errors(404, 409)})
-async def regrade_run(request: Request, run_id: RunId, caller: Runner, host: Hosted, body: RegradeGiven) -> Response:
-    """A new run that grades the answers of this one again; the agent is not called."""
+def _regrade_change(body: RegradeGiven) -> tuple[RunRequest, run_control.OtherVersions]:
     change = RunRequest(
         rubric=document(DocumentKind.RUBRIC, body.rubric_id, body.rubric_version),
         judge=body.eval_model or "",
         profile=body.profile or "",
         name=body.name or "",
     )
-    versions = run_control.OtherVersions(body.test_set_version, None if body.rubric_id else body.rubric_version)
+    return change, run_control.OtherVersions(body.test_set_version, None if body.rubric_id else body.rubric_version)
+
+
+async def _judge_regrade(request: Request, body: Json) -> Sequence[Problem]:
+    host, within, faults = request.app.state.host, request.state.caller.within, RequestFaults()
+    change, versions = _regrade_change(well_formed(RegradeGiven, body))
+    run = await host.store.run(request.path_params["run_id"], within)
+    await run_control.find_regrade_parts(host, run, change, versions, within, faults)
+    return _told(faults, body)
+
+
+@router.post(
+    "/{run_id}/regrade",
+    status_code=202,
+    responses={**answer(Run, 202), **errors(404, 409)},
+    dependencies=[judged_by(_judge_regrade)],
+)
+async def regrade_run(request: Request, run_id: RunId, caller: Runner, host: Hosted, body: RegradeGiven) -> Response:
+    """A new run that grades the answers of this one again; the agent is not called."""
+    change, versions = _regrade_change(body)
     queued = await run_control.regrade(host, run_id, change, caller.within, new_id(request), versions)
     return await _shown(request, queued.run.id, caller, 202)
 
@@ -260,7 +310,29 @@ async def _shown(request: Request, run_id: str, caller: Reader, status: int = 20
 evaluation_router = APIRouter(tags=["evaluations"], route_class=StrictRoute)
 
 
-@evaluation_router.post("/evaluations", status_code=202, responses={**answer(Evaluation, 202), **errors(404, 409)})
+async def _check_evaluation(host: Host, body: EvaluationGiven, scope: AccessScope, faults: RequestFaults) -> None:
+    """Everything but the conversations is what any run has; they are saved only when nothing else is wrong."""
+    test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
+    held = {"criteria_from": test_set} if body.mode else {}
+    requested = run_request(body, (test_set,) if test_set and not held else (), body.bot_id, faults, **held)
+    with faults.of("conversation_ids"):
+        if body.conversation_ids:
+            await visible_results(host, list(dict.fromkeys(body.conversation_ids)), scope)
+    await resolve_request(host, requested, scope, faults, partial=True)
+
+
+async def _judge_evaluation(request: Request, body: Json) -> Sequence[Problem]:
+    faults, given = RequestFaults(), well_formed(EvaluationGiven, body)
+    await _check_evaluation(request.app.state.host, given, request.state.caller.within, faults)
+    return _told(faults, body)
+
+
+@evaluation_router.post(
+    "/evaluations",
+    status_code=202,
+    responses={**answer(Evaluation, 202), **errors(404, 409)},
+    dependencies=[judged_by(_judge_evaluation)],
+)
 async def evaluate(request: Request, caller: Runner, host: Hosted, body: EvaluationGiven) -> Response:
     """Run a test set against a bot; with `mode: transcript`, hold finished conversations against all its criteria."""
     if (body.mode == "transcript") != bool(body.conversation_ids):
@@ -269,15 +341,18 @@ async def evaluate(request: Request, caller: Runner, host: Hosted, body: Evaluat
     idle = [name for name in ("target", "simulator", "initial_payload") if body.mode and getattr(body, name)]
     if idle:
         raise HTTPException(400, f"`mode: transcript` calls no agent: leave out {', '.join(idle)}")
-    run_id = new_id(request)
+    run_id, faults = new_id(request), RequestFaults()
     test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
-    requested = run_request(body, (test_set,), body.bot_id)
     if body.conversation_ids:
+        await _check_evaluation(host, body, caller.within, faults)
+        faults.refuse()
         by = Upload(content=b"", agent_id=body.bot_id, author=caller.name)
         saved = await save_conversations(host, body.conversation_ids, run_id, by, caller.within)
         conversations = document(DocumentKind.DATASET, saved.id)
-        requested = run_request(body, (conversations,), body.bot_id, criteria_from=test_set)
-    queued = await submit_run(host, requested, caller.within, run_id)
+        requested = run_request(body, (conversations,), body.bot_id, faults, test_set)
+    else:
+        requested = run_request(body, (test_set,), body.bot_id, faults)
+    queued = await submit_run(host, requested, caller.within, run_id, faults)
     if body.tags:
         await host.store.edit_run(queued.run.id, tags=list(dict.fromkeys(body.tags)))
     if body.keep and not body.conversation_ids:
@@ -302,11 +377,9 @@ def _evaluation_shape(queued: QueuedRun, body: EvaluationGiven) -> dict[str, Any
     }
 
 
-@evaluation_router.post("/evaluate-transcript", responses={**answer(Result), **errors(404, 409)})
-async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGiven) -> Response:
-    """Grade one finished conversation now. Nothing is stored."""
-    finished = FinishedConversation(
-        messages=tuple((each.role, each.content) for each in body.messages),
+def _conversation(body: TranscriptGiven) -> FinishedConversation:
+    return FinishedConversation(
+        messages=tuple((each.role, each.content) for each in body.messages or ()),
         tool_calls=tuple(body.tool_calls),
         state=body.state,
         criteria=tuple(body.success_criteria),
@@ -317,7 +390,27 @@ async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGive
         component_scope=body.component_scope or "",
         component_ids=tuple(body.component_ids),
     )
-    return JsonAnswer(await grade_conversation(host, finished, caller.within))
+
+
+async def _judge_transcript(request: Request, body: Json) -> Sequence[Problem]:
+    faults, given = RequestFaults(), _conversation(well_formed(TranscriptGiven, body))
+    # What is not well-formed may be what it is held against.
+    given = given if given.criteria or body.keys().isdisjoint(HELD_AGAINST) else replace(given, criteria=("unread",))
+    await check_conversation(request.app.state.host, given, request.state.caller.within, faults)
+    return faults.problems()
+
+
+HELD_AGAINST = ("success_criteria", "test_set_id", "rubric_id")
+
+
+@evaluation_router.post(
+    "/evaluate-transcript",
+    responses={**answer(Result), **errors(404, 409)},
+    dependencies=[judged_by(_judge_transcript)],
+)
+async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGiven) -> Response:
+    """Grade one finished conversation now. Nothing is stored."""
+    return JsonAnswer(await grade_conversation(host, _conversation(body), caller.within))
 
 
 stream_router = APIRouter(tags=["runs"], route_class=StrictRoute)
