@@ -29,6 +29,7 @@ from howsure.api.bodies import (
 )
 from howsure.api.counters import PREFIX
 from howsure.api.errors import JsonAnswer
+from howsure.api.http_answers import JSON, known_already
 from howsure.api.pages import LARGEST, MOST_AT_ONCE, PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
 from howsure.api.requests import StrictRoute, fields_named, judged_by, new_id, run_request, well_formed
 from howsure.api.schemas import answer, errors, list_answer
@@ -54,6 +55,7 @@ from howsure.services.host.conversations import (
 from howsure.services.host.keys import Caller, caller_still_valid
 from howsure.services.host.request_checks import RequestFaults
 from howsure.services.host.run_requests import QueuedRun, document, resolve_request, submit_run
+from howsure.services.host.run_views import LIVE as LIVE_STATES
 from howsure.services.host.run_views import (
     CrossRunFilter,
     RunListFilter,
@@ -66,6 +68,7 @@ from howsure.services.host.stats import StatsQuery, result_shape, run_stats
 from howsure.services.host.uploads import Upload, save_run_cases
 from howsure.services.workspace import Host
 from howsure.store.pages import next_cursor
+from howsure.version import __version__
 from howsure.wire import runs as wire
 from howsure.wire.results import Result, ResultEnvelope
 from howsure.wire.runs import Evaluation, Run
@@ -200,8 +203,9 @@ async def list_results(
     after = read_number(query.cursor)
     chosen: dict[str, Any] = {"verdict": query.verdict, "candidate": query.candidate}
     if query.limit is None and query.cursor is None and not query.envelope:
+        etag = await results_etag(host, run, "array", **chosen)
         pieces = await all_results(host, run, **chosen)
-        return StreamingResponse(pieces, media_type="application/json")
+        return known_already(request, etag) or StreamingResponse(pieces, headers=etag_header(etag), media_type=JSON)
     limit = query.limit or RESULTS_PER_PAGE
     found = await host.store.results(run.id, after=after, limit=limit, **chosen)
     further = str(found[-1].position) if len(found) == limit else None
@@ -216,6 +220,24 @@ async def all_results(host: Host, run: StoredRun, **chosen: Any) -> AsyncIterato
         detail = f"{number:,} results are more than the {MOST_AT_ONCE:,} of one answer"
         raise HTTPException(422, f"{detail}: read pages of `results`, with `limit`, or `results.ndjson`")
     return _array(run, host.store.iterate(run.id, **chosen))
+
+
+async def results_etag(
+    host: Host, run: StoredRun, shown: Any, verdict: Verdict | None = None, candidate: str | None = None
+) -> str:
+    """Of an answer that is streamed, without making it; `shown` is what is answered besides results, and its format.
+    Weak, as it may be compressed. "" while the run goes on, or where the store cannot tell what changed."""
+    if run.state in LIVE_STATES:
+        return ""
+    stored = await host.store.results_digest(run.id, verdict=verdict, candidate=candidate)
+    if stored is None:
+        return ""
+    parts = (__version__, run, stored, shown, verdict, candidate)
+    return f'W/"{sha256(msgspec.json.encode(parts)).hexdigest()[:24]}"'
+
+
+def etag_header(etag: str) -> dict[str, str]:
+    return {"ETag": etag} if etag else {}
 
 
 async def _array(run: StoredRun, results: AsyncIterator[StoredResult]) -> AsyncIterator[bytes]:
@@ -494,15 +516,17 @@ def _event(name: str, content: Json) -> bytes:
 
 
 @stream_router.get("/runs/{run_id}/results.ndjson", response_class=Response, responses={**RESULT_LINES, **errors(404)})
-async def export(run_id: RunId, caller: Exporter, host: Hosted) -> Response:
+async def export(request: Request, run_id: RunId, caller: Exporter, host: Hosted) -> Response:
     """Every result of a run, one a line."""
     run = await host.store.run(run_id, caller.within)
+    etag = await results_etag(host, run, "lines")
 
     async def lines() -> AsyncIterator[bytes]:
         async for result in host.store.iterate(run.id):
             yield msgspec.json.encode(result_shape(run, result)) + b"\n"
 
-    return StreamingResponse(lines(), media_type="application/x-ndjson")
+    media_type = "application/x-ndjson"
+    return known_already(request, etag) or StreamingResponse(lines(), headers=etag_header(etag), media_type=media_type)
 
 
 @stream_router.get("/results", responses={**list_answer(Result, headers=PAGE_HEADERS), **errors()}, tags=["results"])
