@@ -210,7 +210,8 @@ async def list_results(
     found = await host.store.results(run.id, after=after, limit=limit, **chosen)
     further = str(found[-1].position) if len(found) == limit else None
     total = await host.store.number_of_results(run.id, **chosen) if query.envelope else None
-    return page(request, [result_shape(run, each) for each in found], further, total)
+    shown = await asyncio.to_thread(lambda: [result_shape(run, each) for each in found])
+    return page(request, shown, further, total)
 
 
 async def all_results(host: Host, run: StoredRun, **chosen: Any) -> AsyncIterator[bytes]:
@@ -242,15 +243,27 @@ def etag_header(etag: str) -> dict[str, str]:
 
 async def _array(run: StoredRun, results: AsyncIterator[StoredResult]) -> AsyncIterator[bytes]:
     """A JSON array, piece by piece, so that memory does not grow with the run."""
-    pieces = [b"["]
-    number = 0
+    start = b"["
+    async for lines in _encoded(run, results):
+        yield start + b",".join(lines)
+        start = b","
+    yield b"]" if start == b"," else b"[]"
+
+
+async def _encoded(run: StoredRun, results: AsyncIterator[StoredResult]) -> AsyncIterator[list[bytes]]:
+    """The JSON of some results at a time, made in a thread: others are answered meanwhile."""
+
+    def encode(some: Sequence[StoredResult]) -> list[bytes]:
+        return [msgspec.json.encode(result_shape(run, each)) for each in some]
+
+    held: list[StoredResult] = []
     async for result in results:
-        pieces += [b"," if number else b"", msgspec.json.encode(result_shape(run, result))]
-        number += 1
-        if number % RESULTS_PER_PAGE == 0:
-            yield b"".join(pieces)
-            pieces = []
-    yield b"".join([*pieces, b"]"])
+        held.append(result)
+        if len(held) == RESULTS_PER_PAGE:
+            yield await asyncio.to_thread(encode, held)
+            held = []
+    if held:
+        yield await asyncio.to_thread(encode, held)
 
 
 @router.get("/{run_id}/results/{result_id}", responses={**answer(Result), **errors(404, 409)})
@@ -522,8 +535,8 @@ async def export(request: Request, run_id: RunId, caller: Exporter, host: Hosted
     etag = await results_etag(host, run, "lines")
 
     async def lines() -> AsyncIterator[bytes]:
-        async for result in host.store.iterate(run.id):
-            yield msgspec.json.encode(result_shape(run, result)) + b"\n"
+        async for some in _encoded(run, host.store.iterate(run.id)):
+            yield b"".join(line + b"\n" for line in some)
 
     media_type = "application/x-ndjson"
     return known_already(request, etag) or StreamingResponse(lines(), headers=etag_header(etag), media_type=media_type)
