@@ -186,12 +186,9 @@ async def resolve_request(
         run = await host.store.run(earlier.removeprefix(RUN_PREFIX))
         if not scope.sees(run.organization_id, run.pins.agent_key):
             raise NotFound(f"there is no run {run.id}")
-    graders = request.graders or ()
+    graders: tuple[str, ...] = ()
     with faults.of("config_id"):
-        if graders and is_reference(graders[0]):
-            body = (await referenced_document(host, graders[0], scope)).edition.body
-            listed = msgspec.json.decode(body, type=dict[str, Any]).get("evaluators", ())
-            graders = tuple(each["type"] for each in listed if each.get("enabled", True))
+        graders = await _grader_names(host, request, scope)
     target = judge = simulator = ""
     with faults.of("target"):
         target = await _target(host, request, source, agent_id, scope)
@@ -224,6 +221,16 @@ async def resolve_request(
         name=request.name or source.name,
     )
     return replace(apply_settings(host.work, resolved), anchors=""), agent_id
+
+
+async def _grader_names(host: Host, request: RunRequest, scope: AccessScope) -> tuple[str, ...]:
+    """The graders that a request names, or those of its evaluator config."""
+    graders = request.graders or ()
+    if not graders or not is_reference(graders[0]):
+        return graders
+    body = (await referenced_document(host, graders[0], scope)).edition.body
+    listed = msgspec.json.decode(body, type=dict[str, Any]).get("evaluators", ())
+    return tuple(each["type"] for each in listed if each.get("enabled", True))
 
 
 async def _target(host: Host, request: RunRequest, source: Document | None, agent_id: str, scope: AccessScope) -> str:
