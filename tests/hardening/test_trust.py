@@ -182,11 +182,15 @@ def test_what_the_code_of_a_folder_imports_beside_it_is_trusted_with_it(cloned: 
     (words / "opening.py").write_text("from .inner import SAID\n", encoding="utf-8")
     (words / "inner.py").write_text("SAID = 'A'\n", encoding="utf-8")
     (cloned / "unused.py").write_text("", encoding="utf-8")
-    (cloned / "plugin.py").write_text("def register(kit):\n    import shared\n", encoding="utf-8")
+    (cloned / "plugin.py").write_text(
+        "import sys\n\nsys.path.insert(0, __file__.rpartition('/')[0])\n\n\ndef register(kit):\n    import shared\n",
+        encoding="utf-8",
+    )
     (cloned / "shared.py").write_text("", encoding="utf-8")
     run = ("run", "cases.jsonl", "--target", "agent", "--quiet")
     assert howsure("trust", "--yes").exit_code == 0
-    assert howsure(*run).exit_code == 0
+    first = howsure(*run)
+    assert first.exit_code == 0, first.output
     (cloned / "unused.py").write_text("1 / 0\n", encoding="utf-8")
     assert howsure(*run).exit_code == 0
     changes = {"words/inner.py": "SAID = 'B'\n", "shared.py": "1\n", "words/__init__.py": "1\n", "json.py": "1\n"}
