@@ -205,6 +205,16 @@ def test_single_fields_are_changed(ask: Asker) -> None:
     assert ask("GET", path).body["version"] == 4
 
 
+def test_fields_of_ones_own_are_kept_however_they_are_sent(ask: Asker) -> None:
+    path = f"/rubrics/{ask.made('/rubrics', a_rubric(team='red'))['rubric_id']}"
+    assert ask("GET", path).body["team"] == "red"
+    assert ask("PUT", path, a_rubric(team="blue")).body["team"] == "blue"
+    patched = ask("PATCH", path, {"colour": "green"}).body
+    assert (patched["team"], patched["colour"], patched["version"]) == ("blue", "green", 3)
+    assert [each["path"] for each in ask("GET", f"{path}/versions/2/diff/3").body] == ["colour"]
+    assert "team" not in ask("PATCH", path, {"team": None}).body
+
+
 def test_events_go_on_after_the_last_that_was_heard(ask: Asker) -> None:
     _, run_id = finished_run(ask, 2)
     told = ask("GET", f"/runs/{run_id}/events").raw.decode().split("\n\n")
