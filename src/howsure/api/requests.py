@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,7 +22,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.params import Cookie, Header
 from fastapi.params import Path as PathParameter
 from fastapi.routing import APIRoute
-from msgspec.structs import replace
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -33,7 +32,7 @@ from howsure.api.bodies import RunOptionsBody
 from howsure.api.errors import field_place, problem_code, shape_problems
 from howsure.api.middleware import UPLOADS
 from howsure.dialects.strict_json import parse_json
-from howsure.errors import MAX_PROBLEMS, DatasetInvalid, PlanRefused, Problem, RequestRefused
+from howsure.errors import MAX_PROBLEMS, DatasetInvalid, PlanRefused, Problem
 from howsure.model.document import DocumentKind
 from howsure.model.run_request import RunRequest
 from howsure.services.host.json_limits import check_nul
@@ -131,12 +130,28 @@ Judge = Callable[[Request, dict[str, Any]], Awaitable[Sequence[Problem]]]
 
 def judged_by(judge: Judge) -> Any:
     """For a route whose body means more than its shape says. Where the shape is wrong, `judge` tells what else is wrong
-    with the fields that are well-formed, so that one answer has all of it."""
+    with it, so that one answer has all of it."""
 
     async def keep(request: Request) -> None:
         request.state.judge = judge
 
     return Depends(keep)
+
+
+Check = Callable[[Request, Any, RequestFaults], Coroutine[Any, Any, None]]
+
+
+def also_checked(model: type[BaseModel], check: Check) -> list[Any]:
+    """The dependency of a route that collects the faults of the fields that are well-formed."""
+
+    async def judge(request: Request, body: dict[str, Any]) -> Sequence[Problem]:
+        faults = RequestFaults()
+        await check(request, well_formed(model, body), faults)
+        # Of a version nothing is known where the id beside it is not well-formed.
+        told = [(each, each.field.removesuffix("_version")) for each in faults.problems()]
+        return [each for each, name in told if name == each.field or f"{name}_id" not in body]
+
+    return [judged_by(judge)]
 
 
 async def _all_problems(request: Request, error: RequestValidationError) -> DatasetInvalid:
@@ -285,17 +300,6 @@ def _check_type(request: Request) -> None:
     allowed = ("application/json", "application/x-ndjson", "application/octet-stream", "text/csv", "application/jsonl")
     if has_body and not media_type.lower().startswith(allowed):
         raise HTTPException(415, f"send JSON (content-type application/json), not {media_type or 'nothing'}")
-
-
-@contextmanager
-def fields_named(**names: str) -> Iterator[None]:
-    """Problems are told by the names that the fields have in this body."""
-    try:
-        yield
-    except RequestRefused as error:
-        raise RequestRefused(
-            [replace(each, field=names.get(each.field, each.field)) for each in error.problems]
-        ) from None
 
 
 RENAMED = {"eval_model": "judge", "initial_payload": "state"}

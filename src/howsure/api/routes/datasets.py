@@ -14,7 +14,7 @@ from howsure.api.access import Exporter, Hosted, Reader, Writer
 from howsure.api.bodies import CaseGiven, DatasetGiven, DialectName, Key, Name
 from howsure.api.errors import JsonAnswer
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
-from howsure.api.requests import StrictRoute, judged_by, new_id, well_formed
+from howsure.api.requests import StrictRoute, also_checked, new_id
 from howsure.api.routes.documents import (
     Deleted,
     Id,
@@ -27,7 +27,6 @@ from howsure.api.routes.documents import (
 )
 from howsure.api.routes.documents import shape_of as version_shape
 from howsure.api.schemas import ETAG, answer, errors, list_answer
-from howsure.errors import Problem
 from howsure.model.case import Case
 from howsure.model.document import Document, DocumentKind
 from howsure.reports.evaluations import input_kind, input_shape
@@ -72,23 +71,21 @@ async def list_datasets(
     return page(request, [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in listed], further)
 
 
-async def _judge_content(request: Request, body: dict[str, Any]) -> Sequence[Problem]:
-    given, faults = well_formed(DatasetGiven, body), RequestFaults()
+async def _check_content(request: Request, given: DatasetGiven, faults: RequestFaults) -> None:
+    caller: Caller = request.state.caller
     with faults.of("content"):
-        if given.content and given.dialect == body.get("dialect"):
-            caller: Caller = request.state.caller
+        if given.content:
             await check_upload(request.app.state.host, upload_of(given, caller), caller.within)
-    return faults.problems()
 
 
-JUDGED = [judged_by(_judge_content)]
+CHECKED = also_checked(DatasetGiven, _check_content)
 
 
 @router.post(
     "/datasets",
     status_code=201,
     responses={**answer(UploadedDataset, 201, headers=ETAG), **errors(409)},
-    dependencies=JUDGED,
+    dependencies=CHECKED,
 )
 async def create_dataset(request: Request, caller: Writer, host: Hosted, body: DatasetGiven) -> Response:
     """A file as text. Every problem is named, and then nothing is stored."""
@@ -136,7 +133,7 @@ async def content(id: Id, version: Version, caller: Exporter, host: Hosted) -> R
 @router.put(
     "/datasets/{id}",
     responses={**answer(UploadedDataset, headers=ETAG), **errors(404, 409, 412)},
-    dependencies=JUDGED,
+    dependencies=CHECKED,
 )
 async def change_dataset(
     id: Id, caller: Writer, host: Hosted, body: DatasetGiven, if_match: IfMatch = None

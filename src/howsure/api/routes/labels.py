@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -15,10 +14,9 @@ from howsure.api.access import Exporter, Hosted, Labeller, Reader
 from howsure.api.bodies import Key, LabelGiven, NonBlankName
 from howsure.api.errors import JsonAnswer
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor
-from howsure.api.requests import StrictRoute, judged_by, well_formed
+from howsure.api.requests import StrictRoute, also_checked
 from howsure.api.routes.runs import RunId
 from howsure.api.schemas import answer, errors, list_answer
-from howsure.errors import Problem
 from howsure.model.calibration import VerdictFigures
 from howsure.model.label import Opinion
 from howsure.model.result import result_id
@@ -96,23 +94,23 @@ async def next_labels(
     return JsonAnswer([_task(run, each) for each in drawn.questions])
 
 
-async def _judge_label(request: Request, body: dict[str, Any]) -> Sequence[Problem]:
-    store, given, faults = request.app.state.host.store, well_formed(LabelGiven, body), RequestFaults()
+async def _check_label(request: Request, given: LabelGiven, faults: RequestFaults) -> None:
+    store = request.app.state.host.store
     run = await store.run(request.path_params["run_id"], request.state.caller.within)
     with faults.of("result_id"):
         result = await store.result(run.id, given.result_id) if given.result_id else None
         with faults.of(""):
-            if result and given.grader and given.criterion_id == body.get("criterion_id"):
-                about = GradeReference(result_id="", grader=given.grader, criterion_id=given.criterion_id or "")
-                find_grade(result, about)
-    return faults.problems()
+            if result and given.grader:
+                find_grade(
+                    result, GradeReference(result_id="", grader=given.grader, criterion_id=given.criterion_id or "")
+                )
 
 
 @router.post(
     "/runs/{run_id}/labels",
     status_code=201,
     responses={**answer(wire.HumanLabel, 201), **errors(404, 409)},
-    dependencies=[judged_by(_judge_label)],
+    dependencies=also_checked(LabelGiven, _check_label),
 )
 async def give_label(run_id: RunId, caller: Labeller, host: Hosted, body: LabelGiven) -> Response:
     """Say pass or fail of one grade. Saying something else of it later replaces this."""

@@ -4,7 +4,7 @@ test set in one request, and of one finished conversation."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Annotated, Any, Literal
 
@@ -31,10 +31,9 @@ from howsure.api.counters import PREFIX
 from howsure.api.errors import JsonAnswer
 from howsure.api.http_answers import JSON, known_already
 from howsure.api.pages import LARGEST, MOST_AT_ONCE, PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
-from howsure.api.requests import StrictRoute, fields_named, judged_by, new_id, run_request, well_formed
+from howsure.api.requests import StrictRoute, also_checked, new_id, run_request
 from howsure.api.schemas import answer, errors, list_answer
-from howsure.errors import NotFound, Problem
-from howsure.model.access_scope import AccessScope
+from howsure.errors import NotFound
 from howsure.model.document import DocumentKind
 from howsure.model.job import RequestedState
 from howsure.model.result import Result as StoredResult
@@ -120,6 +119,7 @@ async def list_runs(request: Request, caller: Reader, query: Annotated[RunListQu
 
 
 def _requested(body: RunGiven, faults: RequestFaults) -> RunRequest:
+    faults.names = {"bot_id": "agent_id"}
     named = (
         (DocumentKind.TEST_SET, body.test_set_id, body.test_set_version),
         (DocumentKind.DATASET, body.dataset_id, None),
@@ -129,32 +129,22 @@ def _requested(body: RunGiven, faults: RequestFaults) -> RunRequest:
     return run_request(body, cases, body.agent_id, faults)
 
 
-async def _judge_run(request: Request, body: Json) -> Sequence[Problem]:
-    host, within, faults = request.app.state.host, request.state.caller.within, RequestFaults()
-    requested = _requested(well_formed(RunGiven, body), faults)
-    await resolve_request(host, requested, within, faults, partial=True)
-    return [replace(each, field=RUN_FIELDS.get(each.field, each.field)) for each in _told(faults, body)]
-
-
-def _told(faults: RequestFaults, body: Json) -> list[Problem]:
-    """Of a version nothing is known where the id beside it is not well-formed."""
-    told = [(each, each.field.removesuffix("_version")) for each in faults.problems()]
-    return [each for each, name in told if name == each.field or f"{name}_id" not in body]
-
-
-RUN_FIELDS = {"bot_id": "agent_id"}
-"""What a run request calls a field, and what the body does."""
+async def _check_run(request: Request, given: RunGiven, faults: RequestFaults) -> None:
+    requested, within = _requested(given, faults), request.state.caller.within
+    await resolve_request(request.app.state.host, requested, within, faults, partial=True)
 
 
 @router.post(
-    "", status_code=202, responses={**answer(Run, 202), **errors(404, 409)}, dependencies=[judged_by(_judge_run)]
+    "",
+    status_code=202,
+    responses={**answer(Run, 202), **errors(404, 409)},
+    dependencies=also_checked(RunGiven, _check_run),
 )
 async def start_run(request: Request, caller: Runner, host: Hosted, body: RunGiven) -> Response:
     """Plan a run and queue it. It is a row before it is work: whatever becomes of the service, it is not forgotten."""
     faults = RequestFaults()
     requested = _requested(body, faults)
-    with fields_named(**RUN_FIELDS):
-        queued = await submit_run(host, requested, caller.within, new_id(request), faults)
+    queued = await submit_run(host, requested, caller.within, new_id(request), faults)
     if body.tags:
         await host.store.edit_run(queued.run.id, tags=list(dict.fromkeys(body.tags)))
     return await _shown(request, queued.run.id, caller, 202)
@@ -243,27 +233,15 @@ def etag_header(etag: str) -> dict[str, str]:
 
 async def _array(run: StoredRun, results: AsyncIterator[StoredResult]) -> AsyncIterator[bytes]:
     """A JSON array, piece by piece, so that memory does not grow with the run."""
-    start = b"["
-    async for lines in _encoded(run, results):
-        yield start + b",".join(lines)
-        start = b","
-    yield b"]" if start == b"," else b"[]"
-
-
-async def _encoded(run: StoredRun, results: AsyncIterator[StoredResult]) -> AsyncIterator[list[bytes]]:
-    """The JSON of some results at a time, made in a thread: others are answered meanwhile."""
-
-    def encode(some: Sequence[StoredResult]) -> list[bytes]:
-        return [msgspec.json.encode(result_shape(run, each)) for each in some]
-
-    held: list[StoredResult] = []
+    pieces = [b"["]
+    number = 0
     async for result in results:
-        held.append(result)
-        if len(held) == RESULTS_PER_PAGE:
-            yield await asyncio.to_thread(encode, held)
-            held = []
-    if held:
-        yield await asyncio.to_thread(encode, held)
+        pieces += [b"," if number else b"", msgspec.json.encode(result_shape(run, result))]
+        number += 1
+        if number % RESULTS_PER_PAGE == 0:
+            yield b"".join(pieces)
+            pieces = []
+    yield b"".join([*pieces, b"]"])
 
 
 @router.get("/{run_id}/results/{result_id}", responses={**answer(Result), **errors(404, 409)})
@@ -316,19 +294,17 @@ def _regrade_change(body: RegradeGiven) -> tuple[RunRequest, run_control.OtherVe
     return change, run_control.OtherVersions(body.test_set_version, None if body.rubric_id else body.rubric_version)
 
 
-async def _judge_regrade(request: Request, body: Json) -> Sequence[Problem]:
-    host, within, faults = request.app.state.host, request.state.caller.within, RequestFaults()
-    change, versions = _regrade_change(well_formed(RegradeGiven, body))
+async def _check_regrade(request: Request, given: RegradeGiven, faults: RequestFaults) -> None:
+    host, within = request.app.state.host, request.state.caller.within
     run = await host.store.run(request.path_params["run_id"], within)
-    await run_control.find_regrade_parts(host, run, change, versions, within, faults)
-    return _told(faults, body)
+    await run_control.find_regrade_parts(host, run, *_regrade_change(given), within, faults)
 
 
 @router.post(
     "/{run_id}/regrade",
     status_code=202,
     responses={**answer(Run, 202), **errors(404, 409)},
-    dependencies=[judged_by(_judge_regrade)],
+    dependencies=also_checked(RegradeGiven, _check_regrade),
 )
 async def regrade_run(request: Request, run_id: RunId, caller: Runner, host: Hosted, body: RegradeGiven) -> Response:
     """A new run that grades the answers of this one again; the agent is not called."""
@@ -345,8 +321,9 @@ async def _shown(request: Request, run_id: str, caller: Reader, status: int = 20
 evaluation_router = APIRouter(tags=["evaluations"], route_class=StrictRoute)
 
 
-async def _check_evaluation(host: Host, body: EvaluationGiven, scope: AccessScope, faults: RequestFaults) -> None:
+async def _check_evaluation(request: Request, body: EvaluationGiven, faults: RequestFaults) -> None:
     """Everything but the conversations is what any run has; they are saved only when nothing else is wrong."""
+    host, scope = request.app.state.host, request.state.caller.within
     test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
     held = {"criteria_from": test_set} if body.mode else {}
     requested = run_request(body, (test_set,) if test_set and not held else (), body.bot_id, faults, **held)
@@ -356,17 +333,11 @@ async def _check_evaluation(host: Host, body: EvaluationGiven, scope: AccessScop
     await resolve_request(host, requested, scope, faults, partial=True)
 
 
-async def _judge_evaluation(request: Request, body: Json) -> Sequence[Problem]:
-    faults, given = RequestFaults(), well_formed(EvaluationGiven, body)
-    await _check_evaluation(request.app.state.host, given, request.state.caller.within, faults)
-    return _told(faults, body)
-
-
 @evaluation_router.post(
     "/evaluations",
     status_code=202,
     responses={**answer(Evaluation, 202), **errors(404, 409)},
-    dependencies=[judged_by(_judge_evaluation)],
+    dependencies=also_checked(EvaluationGiven, _check_evaluation),
 )
 async def evaluate(request: Request, caller: Runner, host: Hosted, body: EvaluationGiven) -> Response:
     """Run a test set against a bot; with `mode: transcript`, hold finished conversations against all its criteria."""
@@ -379,7 +350,7 @@ async def evaluate(request: Request, caller: Runner, host: Hosted, body: Evaluat
     run_id, faults = new_id(request), RequestFaults()
     test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
     if body.conversation_ids:
-        await _check_evaluation(host, body, caller.within, faults)
+        await _check_evaluation(request, body, faults)
         faults.refuse()
         by = Upload(content=b"", agent_id=body.bot_id, author=caller.name)
         saved = await save_conversations(host, body.conversation_ids, run_id, by, caller.within)
@@ -427,21 +398,16 @@ def _conversation(body: TranscriptGiven) -> FinishedConversation:
     )
 
 
-async def _judge_transcript(request: Request, body: Json) -> Sequence[Problem]:
-    faults, given = RequestFaults(), _conversation(well_formed(TranscriptGiven, body))
+async def _check_transcript(request: Request, given: TranscriptGiven, faults: RequestFaults) -> None:
     # What is not well-formed may be what it is held against.
-    given = given if given.criteria or body.keys().isdisjoint(HELD_AGAINST) else replace(given, criteria=("unread",))
-    await check_conversation(request.app.state.host, given, request.state.caller.within, faults)
-    return faults.problems()
-
-
-HELD_AGAINST = ("success_criteria", "test_set_id", "rubric_id")
+    finished = replace(_conversation(given), criteria=(*given.success_criteria, "unread"))
+    await check_conversation(request.app.state.host, finished, request.state.caller.within, faults)
 
 
 @evaluation_router.post(
     "/evaluate-transcript",
     responses={**answer(Result), **errors(404, 409)},
-    dependencies=[judged_by(_judge_transcript)],
+    dependencies=also_checked(TranscriptGiven, _check_transcript),
 )
 async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGiven) -> Response:
     """Grade one finished conversation now. Nothing is stored."""
@@ -535,8 +501,8 @@ async def export(request: Request, run_id: RunId, caller: Exporter, host: Hosted
     etag = await results_etag(host, run, "lines")
 
     async def lines() -> AsyncIterator[bytes]:
-        async for some in _encoded(run, host.store.iterate(run.id)):
-            yield b"".join(line + b"\n" for line in some)
+        async for result in host.store.iterate(run.id):
+            yield msgspec.json.encode(result_shape(run, result)) + b"\n"
 
     media_type = "application/x-ndjson"
     return known_already(request, etag) or StreamingResponse(lines(), headers=etag_header(etag), media_type=media_type)

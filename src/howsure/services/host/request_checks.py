@@ -4,7 +4,7 @@ agent and cases exist; and whether the cases bring answers of their own."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -37,10 +37,11 @@ CODES = {NotFound: "not-found", UnknownName: "unknown-name"}
 
 class RequestFaults:
     """Collects what is wrong with a request. Documents that are not there stay NotFound, and what cannot be done with a
-    run a Conflict, where nothing else is wrong."""
+    run a Conflict, where nothing else is wrong. `names`: fields that have another name in this body."""
 
     def __init__(self) -> None:
         self._found: list[tuple[str, InputError]] = []
+        self.names: Mapping[str, str] = {}
 
     @contextmanager
     def of(self, field: str) -> Iterator[None]:
@@ -61,7 +62,8 @@ class RequestFaults:
             raise RequestRefused(self.problems())
 
     def problems(self) -> list[Problem]:
-        return [problem for field, error in self._found for problem in _problems(field, error)]
+        found = [problem for field, error in self._found for problem in _problems(field, error)]
+        return [replace(each, field=self.names.get(each.field, each.field)) for each in found]
 
 
 def _problems(field: str, error: InputError) -> Sequence[Problem]:
