@@ -221,47 +221,14 @@ async def _draft(host: Host, kind: DocumentKind, change: DocumentChange, key: st
 async def further_problems(kit: Kit, kind: DocumentKind, body: Json) -> list[Problem]:
     """What else is wrong with a body whose shape is wrong, as far as a file of this kind can be read whatever it
     holds."""
-    content = _written(kind, body)
-    if kind in _LISTED:
-        name, shape, sound = _LISTED[kind]
-        listed = content.get(name)
-        parts = listed if isinstance(listed, list) else ()
-        content = with_entry_ids(kind, {name: [each if _is_like(each, shape) else sound for each in parts]})
-    elif kind not in (DocumentKind.RUBRIC, DocumentKind.TEST_SET):
+    if kind not in (DocumentKind.RUBRIC, DocumentKind.TEST_SET):
         return []
+    content = _written(kind, body)
     try:
         await asyncio.to_thread(check_document, kit, kind, "new", DocumentDraft(body=b"", name="new"), content)
     except DatasetInvalid as error:
         return [_in_body(kind, each) for each in error.problems]
     return []
-
-
-class _Question(Struct):
-    question: str
-    expected_answer: str | None = None
-    criteria: list[str] | None = None
-    context: str | None = None
-    tags: list[str] | None = None
-
-
-class _Evaluator(Struct):
-    type: str
-
-
-_LISTED: dict[DocumentKind, tuple[str, type[Struct], Json]] = {
-    DocumentKind.QUESTION_SET: ("questions", _Question, {"question": "-", "expected_answer": "-"}),
-    DocumentKind.GRADERS: ("evaluators", _Evaluator, {"type": "criteria"}),
-}
-"""What is checked of documents whose reader expects the right shape: the name of their list, the shape of what is in
-it, and what stands in place of that which has another shape."""
-
-
-def _is_like(part: Any, shape: type[Struct]) -> bool:
-    try:
-        msgspec.convert(part, shape)
-    except msgspec.ValidationError:
-        return False
-    return True
 
 
 def _in_body(kind: DocumentKind, problem: Problem) -> Problem:
