@@ -218,7 +218,7 @@ def test_put_makes_the_next_version_and_all_are_kept(ask: Asker, path: str, body
     assert listed[0]["note"] == "the name"
     old = ask("GET", f"{path}/{key}/versions/1").body
     told = [(each["version"], each["author"], each["note"]) for each in old["changelog"]]
-    assert told == [(2, "tester", "the name"), (1, "tester", "")]
+    assert told == [(2, "tester", "the name"), (1, "tester", None)]
     assert {**old, "latest_version": 1, "changelog": first["changelog"]} == first
     renamed = next(each for each in ask("GET", f"{path}/{key}/versions/1/diff/2").body if each["path"] == "name")
     assert (renamed["before"], renamed["after"]) == (first["name"], "Better")

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from api.operations import MADE, a_question_set, a_rubric, a_test_set
 from api.shared import AGENT, Asker
 from howsure.reports.jsonl import canonical_line
 
@@ -85,6 +87,25 @@ def test_optional_fields_that_nobody_sent_are_null_and_may_be_sent_back(ask: Ask
         put = ask("PUT", path, content)
         assert (put.status, put.body["version"]) == (200, 2), put.body
         assert ask("GET", f"{path}/versions/1/diff/2").body == []
+
+
+@pytest.mark.parametrize("sent", [None, ""], ids=["unsent", "empty"])
+def test_a_text_that_nobody_sent_is_null_and_an_empty_one_is_empty(ask: Asker, sent: str | None) -> None:
+    said = {} if sent is None else {"description": sent}
+    document: Json = {}
+    for kind, made in (("/rubrics", a_rubric), ("/test-sets", a_test_set), ("/question-sets", a_question_set)):
+        document = ask.made(kind, made(**said))
+        path = f"{kind}/{document[MADE[kind][0]]}"
+        assert document["description"] == sent
+        assert ask("PUT", path, document).body["description"] == sent
+        assert ask("GET", f"{path}/versions/1/diff/2").body == []
+    bot = "/bots/quiet/context"
+    prompt = {} if sent is None else {"system_prompt": sent}
+    assert ask("PUT", bot, {"bot_name": "Quiet", **prompt}).body["system_prompt"] == sent
+    assert ask("GET", bot).body["system_prompt"] == sent
+    run = ask.made("/runs", {"test_set_id": made_test_set(ask, GREETINGS[0]), "agent_id": "quiet"}, 202)
+    assert ask.finished(run["run_id"])["status"] == "completed"
+    assert [each["note"] for each in document["changelog"]] == [None]
 
 
 def test_a_question_fails_where_one_criterion_fails_and_its_answer_is_graded_beside_them(ask: Asker) -> None:

@@ -49,7 +49,8 @@ async def test_a_host_that_is_not_listed_cannot_even_be_asked_for(tmp_path: Path
     async with serving(tmp_path, hosts=("bot.example",)) as ask:
         for target in ("http://127.0.0.1:9/chat", "http://evil.example/", "https://169.254.169.254/", "http://[::1]/"):
             made = await ask("POST", "/runs", {"question_set_id": "x", "target": target})
-            assert made.status == 404, made.body
+            assert made.status == 422, made.body
+            assert [each["field"] for each in made.body["problems"]] == ["question_set_id", "target"]
         asked = {"name": "Q", "questions": [{"question": "q", "expected_answer": "a"}]}
         key = (await ask("POST", "/question-sets", asked)).body["question_set_id"]
         for target in ("http://127.0.0.1:9/chat", "http://evil.example/", "http://2130706433/", "http://[::1]/"):

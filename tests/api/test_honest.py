@@ -27,6 +27,7 @@ from howsure.reports.headlines import field_words
 from howsure.services.workspace import Workspace
 
 SIMULATION = (files("howsure") / "demo" / "simulation" / "support-simulation.csv").read_bytes()
+Json = dict[str, Any]
 BLOCKS: dict[str, dict[str, Any]] = {
     "bot": {"kind": "function", "function": "api_bot:answer"},
     "away": {"kind": "http", "url": "http://127.0.0.1:9/chat", "headers": {"Authorization": "${NO_SUCH_VARIABLE}"}},
@@ -131,6 +132,68 @@ async def test_every_reason_is_told_at_once_with_its_field(tmp_path: Path) -> No
         assert said["config_id"] == "there is no evaluator config none"
         only = await ask("POST", "/evaluations", {"bot_id": AGENT, "test_set_id": key, "rubric_id": "none"})
         assert only.status == 404
+
+
+KEY = "<test set>"
+GREETED: Json = {"messages": [{"role": "user", "content": "hi"}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "fields"),
+    [
+        ("/runs", {"test_set_id": KEY, "repeat": "x", "rubric_id": "none"}, {"repeat", "rubric_id"}),
+        ("/runs", {"test_set_id": "none", "rubric_id": "no", "budget": "much"}, {"test_set_id", "rubric_id", "budget"}),
+        ("/runs", {"test_set_id": 7, "rubric_version": 2, "rubric_id": 3}, {"test_set_id", "rubric_id"}),
+        ("/runs", {"dataset_id": "none", "rubic_id": "r", "target": "nowhere"}, {"dataset_id", "rubic_id", "target"}),
+        ("/runs", {"test_set_version": 2, "gates": ["pass_rate"]}, {"test_set_version", "test_set_id", "gates"}),
+        ("/runs", {"test_set_id": KEY, "item_ids": ["i9"], "limit": 0, "agent_id": "x"},
+         {"item_ids", "limit", "agent_id"}),
+        ("/evaluations", {"test_set_id": KEY, "keep": "maybe", "bot_id": "nobody"}, {"keep", "bot_id"}),
+        ("/evaluations", {"test_set_id": "none", "profile": "none"}, {"test_set_id", "profile", "bot_id"}),
+        ("/evaluations", {"bot_id": AGENT, "test_set_id": KEY, "mode": "transcript", "conversation_ids": ["no"],
+                          "eval_model": "openai:gpt-9"}, {"conversation_ids", "eval_model"}),
+        ("/evaluate-transcript", {**GREETED, "rubric_id": "none", "state": 3}, {"rubric_id", "state"}),
+        ("/evaluate-transcript", {**GREETED, "success_criteria": "greets", "bot_id": "x"},
+         {"success_criteria", "bot_id"}),
+        ("/datasets", {"name": "x.jsonl", "note": 3, "dialect": "legal", "content": '{"id": 3}'},
+         {"note", "schema_version", "id"}),
+        ("/webhooks", {"url": "ftp://x", "events": ["run.ended"]}, {"url", "events[0]"}),
+    ],
+)  # fmt: skip
+async def test_what_is_wrong_in_shape_and_in_meaning_is_told_together(
+    tmp_path: Path, path: str, body: Json, fields: set[str]
+) -> None:
+    async with serving(tmp_path, unknown_bots=False) as ask:
+        key = (await ask("POST", "/test-sets", a_test_set(agent_id=AGENT))).body["test_set_id"]
+        reply = await ask("POST", path, {name: key if value == KEY else value for name, value in body.items()})
+        assert reply.status == 422, reply.body
+        named = [each["field"] for each in reply.body["problems"]]
+        assert fields <= set(named), reply.body
+        assert len(named) == len(set(named)), reply.body
+        assert path == "/datasets" or set(named) == fields
+        for listed in ("/runs", "/datasets", "/webhooks"):
+            assert (await ask("GET", listed)).body == []
+
+
+async def test_all_that_is_not_there_is_named_at_once(tmp_path: Path) -> None:
+    async with serving(tmp_path) as ask:
+        reply = await ask("POST", "/runs", {"test_set_id": "none", "rubric_id": "neither"})
+        assert (reply.status, reply.body["detail"]) == (404, "there is no test set none; there is no rubric neither")
+
+
+async def test_a_label_and_a_regrade_tell_both_kinds_of_problems(tmp_path: Path) -> None:
+    async with serving(tmp_path) as ask:
+        key = (await ask("POST", "/test-sets", a_test_set())).body["test_set_id"]
+        run_id = (await ask("POST", "/runs", {"test_set_id": key})).body["run_id"]
+        await ask.finished(run_id)
+        for path, body, fields in (
+            ("labels", {"result_id": "i1", "grader": "nobody", "opinion": "good"}, ["opinion", "grader"]),
+            ("labels", {"result_id": "i9", "grader": "criteria", "opinion": "good"}, ["opinion", "result_id"]),
+            ("regrade", {"name": 3, "rubric_id": "none", "profile": "none"}, ["name", "profile", "rubric_id"]),
+        ):
+            reply = await ask("POST", f"/runs/{run_id}/{path}", body)
+            found = [each["field"] for each in reply.body["problems"]]
+            assert (reply.status, found) == (422, fields), reply.body
 
 
 async def test_cases_that_there_are_not_are_refused(tmp_path: Path) -> None:

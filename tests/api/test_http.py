@@ -12,6 +12,7 @@ from aiohttp import ClientSession
 from api.operations import a_rubric, a_test_set, entry, rule
 from api.served import Caller
 from api.shared import AGENT, Asker
+from howsure.api.http_answers import LARGEST_HELD
 from howsure.api.routes import runs as run_routes
 
 
@@ -57,6 +58,50 @@ def test_what_is_known_is_not_sent_again(ask: Asker) -> None:
     assert ask("GET", "/rubrics", If_None_Match=listed).status == 200
     # Which version is the newest stands in every version.
     assert ask("GET", f"{path}/versions/1", If_None_Match='"1"').body["latest_version"] == 2
+
+
+def test_an_answer_that_is_streamed_is_not_sent_again_until_something_in_it_changes(ask: Asker) -> None:
+    """Each reading with the ETag of the one before is a 304 where the answer would be the same, and never otherwise."""
+    items = [entry(number, f"{number} " + "long " * 4_000) for number in range(1, 26)]
+    for each in items[:2]:
+        each["inputs"]["user_id"] = "ana"
+    key = ask.made("/test-sets", a_test_set(*items, entry(26, "break it")))["test_set_id"]
+    run_id = ask.made("/runs", {"test_set_id": key, "initial_payload": {"user_id": "ana"}}, 202)["run_id"]
+    ask.finished(run_id)
+    base = f"/runs/{run_id}"
+    addresses = [f"{base}/{end}" for end in ("results", "results?verdict=failed", "results.ndjson", "report")]
+    known = {address: ask("GET", address) for address in addresses}
+    assert min(len(known[each].raw) for each in (addresses[0], *addresses[2:])) > LARGEST_HELD
+    assert len({reply.headers["etag"] for reply in known.values()}) == len(addresses), "each answer has its own"
+
+    def read_again() -> set[str]:
+        """The addresses whose answer changed; each is read with the ETag of the reading before."""
+        changed = set()
+        for address, before in known.items():
+            now, asked = ask("GET", address), ask("GET", address, If_None_Match=before.headers["etag"])
+            assert asked.status == (304 if now.headers["etag"] == before.headers["etag"] else 200)
+            if asked.status == 304:
+                assert (asked.raw, now.raw) == (b"", before.raw), "never where something changed"
+                assert ask("HEAD", address, If_None_Match=before.headers["etag"]).status == 304
+            else:
+                changed.add(address.removeprefix(f"{base}/"))
+            known[address] = now
+        return changed
+
+    assert read_again() == set()
+    assert ask("PATCH", base, {"name": "another name"}).status == 200
+    assert "report" in read_again()
+    assert ask("PATCH", base, {"tags": ["nightly"]}).status == 200
+    assert "report" in read_again()
+    assert ask("DELETE", f"/test-sets/{key}").status == 204
+    assert "report" in read_again(), "its name says that it is deleted"
+    assert read_again() == set()
+    assert ask("POST", f"{base}/retry").status == 202
+    ask.finished(run_id)
+    assert read_again() >= {"results", "results.ndjson", "report"}
+    assert ask("POST", "/erasures", {"user_id": "ana"}).body["results"] > 0
+    assert read_again() >= {"results", "results.ndjson", "report"}
+    assert read_again() == set()
 
 
 def test_a_client_that_polls_reads_less_than_half(ask: Asker) -> None:
@@ -151,13 +196,23 @@ def test_single_fields_are_changed(ask: Asker) -> None:
     changed = ask("PATCH", path, {"description": "new"}, If_Match='"1"')
     assert (changed.status, changed.body["version"], changed.body["description"]) == (200, 2, "new")
     assert (changed.body["name"], changed.body["rules"][0]["id"]) == ("Kindness", "KIND")
-    assert ask("PATCH", path, {"description": None}).body["description"] == ""
+    assert ask("PATCH", path, {"description": None}).body["description"] is None
     assert ask("PATCH", path, {"rules": [rule("CALM")]}).body["rules"][0]["id"] == "CALM"
     assert ask("PATCH", path, {"name": "later"}, If_Match='"1"').status == 412
     wrong = ask("PATCH", path, {"rules": [{"name": 7}]})
     assert wrong.status == 422
     assert {each["field"] for each in wrong.body["problems"]} >= {"rules[0].id"}
     assert ask("GET", path).body["version"] == 4
+
+
+def test_fields_of_ones_own_are_kept_however_they_are_sent(ask: Asker) -> None:
+    path = f"/rubrics/{ask.made('/rubrics', a_rubric(team='red'))['rubric_id']}"
+    assert ask("GET", path).body["team"] == "red"
+    assert ask("PUT", path, a_rubric(team="blue")).body["team"] == "blue"
+    patched = ask("PATCH", path, {"colour": "green"}).body
+    assert (patched["team"], patched["colour"], patched["version"]) == ("blue", "green", 3)
+    assert [each["path"] for each in ask("GET", f"{path}/versions/2/diff/3").body] == ["colour"]
+    assert "team" not in ask("PATCH", path, {"team": None}).body
 
 
 def test_events_go_on_after_the_last_that_was_heard(ask: Asker) -> None:

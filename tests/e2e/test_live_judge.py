@@ -173,6 +173,37 @@ def test_a_budget_ends_the_run_and_more_of_it_goes_on(howsure: Howsure, model: M
     assert model.calls - whole == whole, "the resumed run repeated calls"
 
 
+COUNTING_BOT = """
+from pathlib import Path
+
+def answer(text):
+    with Path("asked.txt").open("a") as file:
+        file.write(text + "\\n")
+    return "You said " + text
+"""
+
+
+def test_a_bot_is_not_asked_what_the_budget_leaves_ungraded(howsure: Howsure, model: Model, tmp_path: Path) -> None:
+    (tmp_path / "counting_bot.py").write_text(COUNTING_BOT, encoding="utf-8")
+    rows = [
+        {"schema_version": "legal_eval_v1", "id": f"q{number}", "dataset": "house", "task_type": "reference_qa",
+         "prompt": f"question {number}", "reference_answers": ["yes"]}
+        for number in range(1, 9)
+    ]  # fmt: skip
+    dataset = write_rows(tmp_path / "questions.jsonl", rows)
+    asked = tmp_path / "asked.txt"
+    target = ["--target", "function:counting_bot.py:answer", "--max-concurrency", "1"]
+    done = howsure("run", dataset, *target, "--judge", model.spec, "--budget", "300tok", "--json")
+    assert (done.code, done.json["state"]) == (2, "out_of_budget"), done.err
+    skipped = [each["test_case_id"] for each in howsure("results", "--verdict", "skipped").json]
+    # 120 tokens a call: the third reaches 300.
+    assert skipped == ["q4", "q5", "q6", "q7", "q8"]
+    assert asked.read_text(encoding="utf-8").splitlines() == ["question 1", "question 2", "question 3"]
+    again = howsure("resume", "latest", "--budget", "1Mtok", "--json")
+    assert (again.code, again.json["state"]) in ((0, "completed"), (3, "completed")), again.err
+    assert len(asked.read_text(encoding="utf-8").splitlines()) == 8, "each was asked once"
+
+
 MARKED = "sk-marked-0123456789-do-not-leak"
 
 

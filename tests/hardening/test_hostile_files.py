@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import polars
 import pytest
 
 from howsure.dialects.datasets import validate
+from howsure.dialects.plain import PlainDialect
+from howsure.dialects.tool_datasets import promptfoo as promptfoo_dialect
 from howsure.dialects.tool_datasets.promptfoo import PromptfooDialect
 from howsure.dialects.tool_datasets.templates import JINJA, TemplateFailed, fill, value_in
 from howsure.dialects.tool_results.inspect_logs import InspectLogReader
@@ -109,6 +112,51 @@ def test_lists_that_multiply_are_counted_before_they_are_combined(tmp_path: Path
     assert problem == (
         "tests[0].vars: these lists have 1,000,000,000,000 combinations; of one test 10,000 are read at most"
     )
+
+
+@pytest.mark.usefixtures("quick")
+def test_scenarios_that_multiply_are_counted_before_they_are_combined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "promptfooconfig.json"
+
+    def problems(scenarios: int, rows: int) -> list[str]:
+        parts = {key: [{"vars": {key: f"{n}"}} for n in range(rows)] for key in ("config", "tests")}
+        path.write_text(json.dumps({"prompts": ["{{tests}}"], "providers": ["echo"], "scenarios": [parts] * scenarios}))
+        return [f"{each.code} {each.field}: {each.message}" for each in validate(path, PromptfooDialect()).problems]
+
+    assert problems(2, 9) == []
+    said = "its `config` and `tests` have 9,000,000 combinations; of one scenario 10,000 are read at most"
+    assert problems(2, 3_000) == [f"too-many scenarios[{number}]: {said}" for number in (0, 1)]
+    monkeypatch.setattr(promptfoo_dialect, "MOST_CASES", 500)
+    assert problems(9, 9) == [
+        "too-many scenarios[6]: there are more than the 500 cases that are read of one configuration"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        (
+            {"question": polars.repeat("why", 3_000_000, eager=True)},
+            "too-many: declares 3,000,000 rows in",
+        ),
+        (
+            {
+                "id": polars.int_range(20_000, eager=True),
+                "question": polars.repeat("why? " * 4_000, 20_000, eager=True),
+            },
+            "too-large: its rows are more than 200 times as large as the file",
+        ),
+    ],
+    ids=["rows that take no room", "texts that take no room"],
+)
+@pytest.mark.usefixtures("quick")
+def test_a_parquet_file_that_swells_is_refused(tmp_path: Path, columns: dict[str, Any], found: str) -> None:
+    path = tmp_path / "rows.parquet"
+    polars.DataFrame(columns).write_parquet(path)
+    (problem,) = validate(path, PlainDialect()).problems
+    assert f"{problem.code}: {problem.message}".startswith(found)
 
 
 @pytest.mark.usefixtures("quick")

@@ -171,6 +171,38 @@ def test_it_is_remembered_by_path_and_content_and_never_in_the_folder(cloned: Pa
     assert howsure(*run).exit_code == 2
 
 
+def test_what_the_code_of_a_folder_imports_beside_it_is_trusted_with_it(cloned: Path) -> None:
+    """A colleague's change is pulled: whatever of the folder would run anew is named, and nothing else is."""
+    (cloned / "bot.py").write_text(
+        "import json\n\nfrom words import opening\n\n\ndef answer(text):\n    return opening.SAID\n", encoding="utf-8"
+    )
+    words = cloned / "words"
+    words.mkdir()
+    (words / "__init__.py").write_text("", encoding="utf-8")
+    (words / "opening.py").write_text("from .inner import SAID\n", encoding="utf-8")
+    (words / "inner.py").write_text("SAID = 'A'\n", encoding="utf-8")
+    (cloned / "unused.py").write_text("", encoding="utf-8")
+    (cloned / "plugin.py").write_text(
+        "import sys\n\nsys.path.insert(0, __file__.rpartition('/')[0])\n\n\ndef register(kit):\n    import shared\n",
+        encoding="utf-8",
+    )
+    (cloned / "shared.py").write_text("", encoding="utf-8")
+    run = ("run", "cases.jsonl", "--target", "agent", "--quiet")
+    assert howsure("trust", "--yes").exit_code == 0
+    first = howsure(*run)
+    assert first.exit_code == 0, first.output
+    (cloned / "unused.py").write_text("1 / 0\n", encoding="utf-8")
+    assert howsure(*run).exit_code == 0
+    changes = {"words/inner.py": "SAID = 'B'\n", "shared.py": "1\n", "words/__init__.py": "1\n", "json.py": "1\n"}
+    for name, text in changes.items():
+        before = (cloned / name).read_text(encoding="utf-8") if (cloned / name).exists() else None
+        (cloned / name).write_text(text, encoding="utf-8")
+        done = howsure(*run)
+        assert (done.exit_code, f"(changed since you trusted it: {name})" in done.stderr) == (2, True), name
+        (cloned / name).unlink() if before is None else (cloned / name).write_text(before, encoding="utf-8")
+    assert howsure(*run).exit_code == 0
+
+
 def test_another_path_and_other_settings_are_not_trusted_with_it(
     cloned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,7 +73,7 @@ class RubricGiven(OpenBody):
 
     name: Annotated[NonBlankName, Field(examples=["Refund desk rubric"])]
     agent_id: Key | None = Field(default=None, examples=["64f0c2a1e4b0a1b2c3d4e5f6"])
-    description: Text | None = ""
+    description: Text | None = None
     severity_definitions: dict[Name, Text] = Field(default_factory=dict)
     rules: Annotated[list[RuleShape], Field(min_length=1)]
     note: Text | None = Field(default=None, description="Why this version was made")
@@ -151,7 +151,7 @@ class TestSetGiven(OpenBody):
 
     name: Annotated[NonBlankName, Field(examples=["Refund desk test set"])]
     agent_id: Key | None = Field(default=None, examples=["64f0c2a1e4b0a1b2c3d4e5f6"])
-    description: Text | None = ""
+    description: Text | None = None
     items: Annotated[list[EntryShape], Field(min_length=1)]
     note: Text | None = Field(default=None, description="Why this version was made")
 
@@ -184,7 +184,7 @@ class QuestionSetGiven(OpenBody):
 
     name: NonBlankName
     agent_id: Key | None = None
-    description: Text | None = ""
+    description: Text | None = None
     questions: Annotated[list[QuestionShape], Field(min_length=1)]
     note: Text | None = None
 
@@ -263,7 +263,7 @@ class BotGiven(OpenBody):
     bot_name: NonBlankName
     organization_id: Key | None = None
     organization_name: Name | None = None
-    system_prompt: Text | None = ""
+    system_prompt: Text | None = None
     llm_config: ModelShape | None = None
     tools: list[ToolShape] = Field(default_factory=list)
     knowledge_bases: list[KnowledgeBaseShape] = Field(default_factory=list)

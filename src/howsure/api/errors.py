@@ -136,7 +136,7 @@ def _problem(problem: Problem, folders: Sequence[Path]) -> dict[str, Any]:
         name: field_words(hide_folders(value, folders)) if isinstance(value, str) else value
         for name, value in shown.items()
     }
-    return {"field": _field_of(told["message"]), **told}
+    return {**told, "field": told.get("field") or _field_of(told["message"])}
 
 
 def install(app: FastAPI) -> None:

@@ -6,6 +6,8 @@ from hashlib import sha256
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 SMALLEST_GZIP = 1_000
@@ -50,7 +52,7 @@ class HeadAnswer:
 class ConditionalAnswers:
     """A GET whose answer is whole, or JSON in pieces of not too many bytes, has an ETag; who sends it again in
     `If-None-Match` is answered 304 without a body. The ETag of a document is its version; an old version shows which
-    one is the newest, so that says too little."""
+    one is the newest, so that says too little. Routes that stream give their own."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -95,6 +97,12 @@ JSON = "application/json"
 LARGEST_HELD = 1_000_000
 """How many bytes of an answer in pieces wait for its end."""
 UNSENT = (b"content-length", b"content-type")
+
+
+def known_already(request: Request, etag: str) -> Response | None:
+    """The 304 of an answer that is not made at all: the sender has it under this ETag. "": it has none."""
+    is_known = bool(etag) and _names(request.headers.get("if-none-match", ""), etag)
+    return Response(status_code=304, headers={"ETag": etag}) if is_known else None
 
 
 def _names(known: str, etag: str) -> bool:

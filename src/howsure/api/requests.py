@@ -6,21 +6,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 import msgspec
+from fastapi import Depends
 from fastapi.dependencies.utils import get_flat_params
+from fastapi.exceptions import RequestValidationError
 from fastapi.params import Cookie, Header
 from fastapi.params import Path as PathParameter
 from fastapi.routing import APIRoute
-from msgspec.structs import replace
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -28,14 +29,15 @@ from starlette.responses import Response
 
 from howsure.api.access import identify_caller
 from howsure.api.bodies import RunOptionsBody
-from howsure.api.errors import field_place, problem_code
+from howsure.api.errors import field_place, problem_code, shape_problems
 from howsure.api.middleware import UPLOADS
 from howsure.dialects.strict_json import parse_json
-from howsure.errors import MAX_PROBLEMS, DatasetInvalid, PlanRefused, Problem, RequestRefused
+from howsure.errors import MAX_PROBLEMS, DatasetInvalid, PlanRefused, Problem
 from howsure.model.document import DocumentKind
 from howsure.model.run_request import RunRequest
 from howsure.services.host.json_limits import check_nul
 from howsure.services.host.keys import Caller
+from howsure.services.host.request_checks import RequestFaults
 from howsure.services.host.run_requests import document
 from howsure.services.host.uploads import spool_upload
 from howsure.services.workspace import Host
@@ -123,6 +125,56 @@ class StrictRequest(Request):
         return self._json
 
 
+Judge = Callable[[Request, dict[str, Any]], Awaitable[Sequence[Problem]]]
+
+
+def judged_by(judge: Judge) -> Any:
+    """For a route whose body means more than its shape says. Where the shape is wrong, `judge` tells what else is wrong
+    with it, so that one answer has all of it."""
+
+    async def keep(request: Request) -> None:
+        request.state.judge = judge
+
+    return Depends(keep)
+
+
+Check = Callable[[Request, Any, RequestFaults], Coroutine[Any, Any, None]]
+
+
+def also_checked(model: type[BaseModel], check: Check) -> list[Any]:
+    """The dependency of a route that collects the faults of the fields that are well-formed."""
+
+    async def judge(request: Request, body: dict[str, Any]) -> Sequence[Problem]:
+        faults = RequestFaults()
+        await check(request, well_formed(model, body), faults)
+        # Of a version nothing is known where the id beside it is not well-formed.
+        told = [(each, each.field.removesuffix("_version")) for each in faults.problems()]
+        return [each for each, name in told if name == each.field or f"{name}_id" not in body]
+
+    return [judged_by(judge)]
+
+
+async def _all_problems(request: Request, error: RequestValidationError) -> DatasetInvalid:
+    found = shape_problems(error)
+    judge: Judge | None = getattr(request.state, "judge", None)
+    further = await judge(request, error.body) if judge is not None and isinstance(error.body, dict) else ()
+    known = {each.field for each in found}
+    return DatasetInvalid("request", [*found, *(each for each in further if each.field not in known)])
+
+
+Given = TypeVar("Given", bound=BaseModel)
+
+
+def well_formed(model: type[Given], body: Mapping[str, Any]) -> Given:
+    """The fields of a body that have their shape. Others have their default; without one, they are None."""
+    values: dict[str, Any] = dict.fromkeys(name for name, field in model.model_fields.items() if field.is_required())
+    for name, field in model.model_fields.items():
+        with suppress(ValidationError):
+            if name in body:
+                values[name] = TypeAdapter[Any](field.rebuild_annotation()).validate_python(body[name])
+    return model.model_construct(**values)
+
+
 class StrictRoute(APIRoute):
     """A route whose caller is identified."""
 
@@ -141,7 +193,10 @@ class StrictRoute(APIRoute):
                     value = await request.json()
                     if len(await request.body()) > LARGE_BODY:
                         await _in_turn(count_problems, self.body_field.field_info.annotation, value)
-                return await answer_once(request, answer)
+                try:
+                    return await answer_once(request, answer)
+                except RequestValidationError as error:
+                    raise await _all_problems(request, error) from None
 
         return strictly
 
@@ -247,28 +302,18 @@ def _check_type(request: Request) -> None:
         raise HTTPException(415, f"send JSON (content-type application/json), not {media_type or 'nothing'}")
 
 
-@contextmanager
-def fields_named(**names: str) -> Iterator[None]:
-    """Problems are told by the names that the fields have in this body."""
-    try:
-        yield
-    except RequestRefused as error:
-        raise RequestRefused(
-            [replace(each, field=names.get(each.field, each.field)) for each in error.problems]
-        ) from None
-
-
 RENAMED = {"eval_model": "judge", "initial_payload": "state"}
 """Fields of a body that have another name in a run request."""
 
 
 def run_request(
-    body: RunOptionsBody, cases: tuple[str, ...], agent_id: str | None, criteria_from: str = ""
+    body: RunOptionsBody, cases: tuple[str, ...], agent_id: str | None, faults: RequestFaults, criteria_from: str = ""
 ) -> RunRequest:
     """Every field of the body that a run request has; `cases` names the documents that hold the cases."""
     for name in ("rubric", "test_set", "question_set"):
-        if getattr(body, f"{name}_version", None) and not getattr(body, f"{name}_id", None):
-            raise PlanRefused(f"{name}_version: say of which one, with {name}_id")
+        with faults.of(f"{name}_version"):
+            if getattr(body, f"{name}_version", None) and not getattr(body, f"{name}_id", None):
+                raise PlanRefused(f"{name}_version: say of which one, with {name}_id")
     fields = {RENAMED.get(name, name): tuple(value) if isinstance(value, list) else value for name, value in body}
     known: dict[str, Any] = {
         name: value for name, value in fields.items() if name in RunRequest.__struct_fields__ and value is not None

@@ -38,6 +38,12 @@ ENDINGS = (*TABLES, *LINES, *LISTS, *PARQUET)
 HEAD_BYTES = 1 << 16
 _SIGNS = ",;\t|"
 _PARQUET_MAGIC = b"PAR1"
+MOST_ROWS = 10_000_000
+LARGEST_PARQUET = 1 << 27
+MOST_SWELLING = 200
+"""What repeats takes nearly no room in a Parquet file: how many times larger than it its rows may be, once they are
+more than LARGEST_PARQUET; and how many rows it may declare for each of its bytes."""
+SPLIT = "write the rows that are tried into a file of their own"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _SEPARATOR_LINE = b"sep="
 """Spreadsheets may write `sep=;` above the header."""
@@ -223,10 +229,21 @@ def _parquet_records(path: Path, watch: Watch | None) -> Iterator[Record]:
         return
     with open_file(path, watch) as stream:
         content = stream.read()
-    number = 0
+    number = swollen = 0
     try:
         table = parquet.ParquetFile(import_module("pyarrow").BufferReader(content))
-        for batch in table.iter_batches(batch_size=4096):
+        declared = table.metadata.num_rows
+        if declared > min(MOST_ROWS, MOST_SWELLING * len(content)):
+            found = f"{declared:,} rows in {len(content):,} bytes"
+            expected = f"at most {MOST_ROWS:,} rows, and {MOST_SWELLING} for each byte"
+            yield None, spot.problem("too-many", f"declares {found}", expected=expected, found=found, hint=SPLIT)
+            return
+        for batch in table.iter_batches(batch_size=256):
+            swollen += batch.nbytes
+            if swollen > LARGEST_PARQUET and swollen > MOST_SWELLING * len(content):
+                message = f"its rows are more than {MOST_SWELLING} times as large as the file"
+                yield None, spot.problem("too-large", message, hint=SPLIT)
+                return
             for row in batch.to_pylist():
                 number += 1
                 yield number, storable_row(row)

@@ -151,7 +151,7 @@ class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
     """One candidate in one repeat: the target, the simulated user and the graders. Every case is tried with each of
     them. `replays`: how often a conversation that the simulated user spoiled is played again. `stopwatch`: a clock, in
     seconds. `case_flags`: flags of the case itself, such as an unreadable document. `prompt`: the name of the prompt,
-    if the case has several."""
+    if the case has several. `check_budget` raises BudgetReached where no case is sent any more."""
 
     target: Target
     graders: Sequence[Grader]
@@ -163,6 +163,7 @@ class CandidateRepeat(Struct, frozen=True, kw_only=True, dict=True):
     replays: int = 0
     stopwatch: Callable[[], float] = perf_counter
     case_flags: Callable[[Case], Iterable[Flag]] = lambda case: ()
+    check_budget: Callable[[], None] = lambda: None
 
     @cached_property
     def target_name(self) -> str:

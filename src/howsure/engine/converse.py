@@ -128,6 +128,7 @@ async def _converse_once(case: Case, candidate: CandidateRepeat, attempt: int) -
 async def _open(case: Case, candidate: CandidateRepeat) -> Session | FinishedSession:
     if (recorded := finished_transcript_of(case)) is not None:
         return FinishedSession(recorded)
+    candidate.check_budget()
     with boundary(TargetFailed, candidate.target_name):
         session = await candidate.target.open(case)
         if isinstance(session, FinishedSession) and session.transcript is not case.recorded:

@@ -368,6 +368,11 @@ class ModelClient:
     def total(self) -> CallCounters:
         return sum_counters(self.counters.values())
 
+    def check_budget(self) -> None:
+        """BudgetReached where no further call may be made."""
+        if self._options.budget is not None:
+            self._options.budget.reserve()
+
     def model(self, spec: str | ModelSpec, settings: CallSettings | None = None) -> LanguageModel:
         """A model by `provider:model`. Raises `ConfigInvalid` where a key or an address is missing."""
         parsed = parse_model(spec, self._environ, self._options.providers) if isinstance(spec, str) else spec

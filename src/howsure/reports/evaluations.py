@@ -132,7 +132,7 @@ def _shaping(pins: Pins) -> dict[str, Any]:
     """The options of the request that shaped the run."""
     request = pins.request
     return {
-        "target": pins.target_text,
+        "target": pins.target_text or None,
         "simulator": request.simulator or None,
         "judge": request.judge or None,
         "profile": request.profile or None,

@@ -4,9 +4,10 @@ they name; after a change the user is asked again."""
 
 from __future__ import annotations
 
+import ast
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ YES, NO = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
 SENDING_KINDS = ("", "chat", "http", "https", "adk", "recorded")
 """Kinds of targets that run no code of the folder, but may send secrets."""
 
+MOST_FILES = 1_000
+"""How many files the code of a folder may be made of."""
+
 Risk = tuple[str, str]
 """A setting that runs code or sends a secret: where it stands, and what it does."""
 
@@ -45,7 +49,8 @@ class CodeUse(Enum):
 
 
 class FolderSettings(Struct, frozen=True, kw_only=True):
-    """The settings file of a folder, with its risks. `hashes` are of the settings and of every file that they name."""
+    """The settings file of a folder, with its risks. `hashes` are of the settings, of every file that they name, and of
+    every Python file beside those that they import."""
 
     path: Path
     risks: tuple[Risk, ...]
@@ -57,6 +62,8 @@ class FolderSettings(Struct, frozen=True, kw_only=True):
         risks = tuple(_settings_risks(settings))
         named = (path.name, *settings.plugins, *_named_files(settings.targets.values()))
         files = {name: path.parent / name for name in sorted(named) if risks and os.path.isfile(path.parent / name)}
+        for file in _imported_files([each for each in files.values() if each.suffix == ".py"], path.parent):
+            files.setdefault(os.path.relpath(file, path.parent), file)
         return cls(path=path, risks=risks, hashes={name: digest(file) for name, file in files.items()})
 
     @property
@@ -119,6 +126,45 @@ def _named_files(blocks: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             module = place.replace(".", "/")
             names = (place, f"{module}.py", f"{module}/__init__.py")
             yield from (os.path.join(str(block.get("cwd", "")), name) for name in names if not os.path.isabs(name))
+
+
+def _imported_files(named: Sequence[Path], folder: Path) -> list[Path]:
+    """The Python files that these import, and those that they import in turn, as far as they lie beside them or in the
+    folder of the settings. What is installed, or imported by a name that is made at run time, is not among them."""
+    found, waiting = dict.fromkeys(map(Path.resolve, named)), [each.resolve() for each in named]
+    while waiting:
+        file = waiting.pop()
+        roots = (file.parent, folder, *(each.resolve().parent for each in named))
+        for each in dict.fromkeys(_imports(file, roots)):
+            if each not in found and each.is_file():
+                found[each] = None
+                waiting.append(each)
+        if len(found) > MOST_FILES:
+            raise ConfigInvalid(f"{named[0].name}: imports more than {MOST_FILES:,} files of its folder; install them")
+    return [each for each in found if each not in {known.resolve() for known in named}]
+
+
+def _imports(file: Path, roots: Iterable[Path]) -> Iterator[Path]:
+    """Where the modules that a file imports would lie."""
+    try:
+        nodes = list(ast.walk(ast.parse(file.read_bytes())))
+    except (SyntaxError, ValueError, OSError, RecursionError, MemoryError):
+        return  # it cannot be imported, either
+    for node in nodes:
+        names: list[str] = []
+        level, places = 0, list(roots)
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [".".join(filter(None, (node.module, each.name))) for each in node.names]
+            level = min(node.level, len(file.parents))
+            places = [file.parents[level - 1]] if level else places
+        for name in names:
+            parts = name.split(".")
+            for place in places:
+                for length in range(0 if level else 1, len(parts) + 1):
+                    module = place.joinpath(*parts[:length])
+                    yield from (module / "__init__.py", module.parent / f"{module.name}.py")
 
 
 class TrustRegister:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
@@ -41,6 +42,24 @@ def number_of(connection: Connection, run_id: str, filters: Mapping[str, Any]) -
     """How many results `page` would give altogether."""
     wanted = [results.c[name] == value for name, value in filters.items() if value is not None]
     return connection.execute(select(func.count()).where(results.c.run_id == run_id, *wanted)).scalar_one()
+
+
+def digest(connection: Connection, run_id: str, filters: Mapping[str, Any]) -> bytes | None:
+    """Another one whenever what a result shows is another: of the checksums of the run's results and cases. None where
+    a row has no checksum, as older versions wrote it."""
+    wanted = [results.c[name] == value for name, value in filters.items() if value is not None]
+    own, made = cases.c, blake2b(digest_size=16)
+    for statement in (
+        select(own.case_id, own.checksum).where(own.run_id == run_id).order_by(own.case_id),
+        select(results.c.verdict, results.c.checksum)
+        .where(results.c.run_id == run_id, *wanted)
+        .order_by(results.c.position),
+    ):
+        for text, checksum in connection.execute(statement):
+            if checksum is None:
+                return None
+            made.update(msgspec.msgpack.encode((text, checksum)))
+    return made.digest()
 
 
 def load(connection: Connection, statement: Select[Any]) -> list[Result]:

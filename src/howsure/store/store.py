@@ -250,6 +250,11 @@ class Store:
         filters = {"verdict": verdict and verdict.value, "candidate": candidate}
         return await self._database.read(result_queries.number_of, run_id, filters)
 
+    async def results_digest(self, run_id: str, *, verdict: Verdict | None, candidate: str | None) -> bytes | None:
+        """Another one whenever one of these results changed; None where that cannot be told."""
+        filters = {"verdict": verdict and verdict.value, "candidate": candidate}
+        return await self._database.read(result_queries.digest, run_id, filters)
+
     async def result(self, run_id: str, key: str, *, candidate: str | None = None, repeat: int | None = None) -> Result:
         """One result, by its id or by its case's."""
         filters = {"candidate": candidate, "repeat": repeat}

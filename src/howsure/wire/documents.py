@@ -19,8 +19,8 @@ class Revision(Struct, frozen=True, kw_only=True):
 
     version: int
     created_at: datetime
-    author: Annotated[str, Meta(examples=["ana"])]
-    note: Annotated[str, Meta(examples=["The tone was too strict"])]
+    author: Annotated[str | None, Meta(examples=["ana"])]
+    note: Annotated[str | None, Meta(examples=["The tone was too strict"])]
 
 
 Changelog = Annotated[
@@ -47,7 +47,7 @@ class Rubric(VersionedDocument, frozen=True, kw_only=True):
     """A rubric, in one of its versions."""
 
     rubric_id: str
-    description: str | None = ""
+    description: str | None = None
     severity_definitions: Annotated[dict[str, str] | None, Meta(description="What `high`, `medium` and `low` mean")] = (
         field(default_factory=dict)
     )
@@ -60,7 +60,7 @@ class TestSet(VersionedDocument, frozen=True, kw_only=True):
     __test__ = False
 
     test_set_id: str
-    description: str | None = ""
+    description: str | None = None
     items: list[Json]
 
 
@@ -68,7 +68,7 @@ class QuestionSet(VersionedDocument, frozen=True, kw_only=True):
     """A question set, in one of its versions."""
 
     question_set_id: str
-    description: str | None = ""
+    description: str | None = None
     questions: list[Json]
 
 

@@ -29,7 +29,7 @@ class HumanLabel(WireShape, frozen=True, kw_only=True):
     labeler: Annotated[str, Meta(examples=["ana"])]
     opinion: OpinionName
     passed: bool | None
-    why: str
+    why: str | None
     blind: bool
     agent_id: str | None
     created_at: datetime

@@ -182,7 +182,7 @@ class Run(WireShape, frozen=True, kw_only=True):
     graders: Annotated[list[Json], documented_as(list[GraderTotals], "What each grader gave")] = []
     criteria: Tally | None = None
     rubric_rules: Tally | None = None
-    target: str = ""
+    target: str | None = None
     criteria_from: str | None = None
     simulator: str | None = None
     faults: Annotated[

@@ -16,8 +16,9 @@ from starlette.responses import Response, StreamingResponse
 from howsure.api.access import Hosted, Reader
 from howsure.api.bodies import Key, Name
 from howsure.api.errors import JsonAnswer
+from howsure.api.http_answers import JSON, known_already
 from howsure.api.requests import StrictRoute
-from howsure.api.routes.runs import RunId, all_results, run_views_of
+from howsure.api.routes.runs import RunId, all_results, etag_header, results_etag, run_views_of
 from howsure.api.schemas import answer, errors
 from howsure.model.run import worst_outcome
 from howsure.model.triage import Triage
@@ -39,7 +40,9 @@ async def report(request: Request, run_id: RunId, caller: Reader, host: Hosted) 
     """The run and all its results, as `howsure report -o FILE.json` writes them. Of a run that goes on, results may be
     there that `run` does not count yet."""
     shape = await run_views_of(request).run(run_id, caller.within)
-    results = await all_results(host, await host.store.run(run_id, caller.within))
+    run = await host.store.run(run_id, caller.within)
+    etag = await results_etag(host, run, shape)
+    results = await all_results(host, run)
 
     async def pieces() -> AsyncIterator[bytes]:
         yield b'{"run":' + msgspec.json.encode(shape) + b',"results":'
@@ -47,7 +50,7 @@ async def report(request: Request, run_id: RunId, caller: Reader, host: Hosted) 
             yield piece
         yield b"}"
 
-    return StreamingResponse(pieces(), media_type="application/json")
+    return known_already(request, etag) or StreamingResponse(pieces(), headers=etag_header(etag), media_type=JSON)
 
 
 @router.get("/runs/{run_id}/triage", responses={**answer(Triage), **errors(404)})

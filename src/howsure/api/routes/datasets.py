@@ -14,7 +14,7 @@ from howsure.api.access import Exporter, Hosted, Reader, Writer
 from howsure.api.bodies import CaseGiven, DatasetGiven, DialectName, Key, Name
 from howsure.api.errors import JsonAnswer
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
-from howsure.api.requests import StrictRoute, new_id
+from howsure.api.requests import StrictRoute, also_checked, new_id
 from howsure.api.routes.documents import (
     Deleted,
     Id,
@@ -32,6 +32,7 @@ from howsure.model.document import Document, DocumentKind
 from howsure.reports.evaluations import input_kind, input_shape
 from howsure.services.host.documents import check_agent_access
 from howsure.services.host.keys import Caller
+from howsure.services.host.request_checks import RequestFaults
 from howsure.services.host.uploads import Upload, append_case, check_upload, drop_case, read_case_page, restore_upload
 from howsure.services.workspace import Host
 from howsure.store.documents import DocumentQuery, case_address
@@ -70,7 +71,22 @@ async def list_datasets(
     return page(request, [shape_of(each, counts.get((each.organization_id, each.id), 0)) for each in listed], further)
 
 
-@router.post("/datasets", status_code=201, responses={**answer(UploadedDataset, 201, headers=ETAG), **errors(409)})
+async def _check_content(request: Request, given: DatasetGiven, faults: RequestFaults) -> None:
+    caller: Caller = request.state.caller
+    with faults.of("content"):
+        if given.content:
+            await check_upload(request.app.state.host, upload_of(given, caller), caller.within)
+
+
+CHECKED = also_checked(DatasetGiven, _check_content)
+
+
+@router.post(
+    "/datasets",
+    status_code=201,
+    responses={**answer(UploadedDataset, 201, headers=ETAG), **errors(409)},
+    dependencies=CHECKED,
+)
 async def create_dataset(request: Request, caller: Writer, host: Hosted, body: DatasetGiven) -> Response:
     """A file as text. Every problem is named, and then nothing is stored."""
     return await _create(request, caller, host, upload_of(body, caller))
@@ -114,7 +130,11 @@ async def content(id: Id, version: Version, caller: Exporter, host: Hosted) -> R
     return Response(document.edition.body, media_type="application/octet-stream")
 
 
-@router.put("/datasets/{id}", responses={**answer(UploadedDataset, headers=ETAG), **errors(404, 409, 412)})
+@router.put(
+    "/datasets/{id}",
+    responses={**answer(UploadedDataset, headers=ETAG), **errors(404, 409, 412)},
+    dependencies=CHECKED,
+)
 async def change_dataset(
     id: Id, caller: Writer, host: Hosted, body: DatasetGiven, if_match: IfMatch = None
 ) -> Response:

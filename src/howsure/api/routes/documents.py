@@ -2,12 +2,12 @@
 
 # No postponed annotations here: the type of a body is known only when the routes of a kind are made.
 from asyncio import to_thread
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Header, Path, Query, Request
 from fastapi.exceptions import RequestValidationError
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
@@ -15,12 +15,12 @@ from starlette.responses import Response
 from howsure.api.access import Hosted, Reader, Writer
 from howsure.api.bodies import ConfigGiven, Json, Key, Name, QuestionSetGiven, RubricGiven, TestSetGiven
 from howsure.api.counters import PREFIX
-from howsure.api.errors import JsonAnswer, shape_problems
+from howsure.api.errors import JsonAnswer
 from howsure.api.optional_fields import with_optional_fields, without_defaults
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
-from howsure.api.requests import StrictRoute, new_id
+from howsure.api.requests import StrictRoute, judged_by, new_id
 from howsure.api.schemas import ETAG, answer, errors, list_answer
-from howsure.errors import DatasetInvalid
+from howsure.errors import Problem
 from howsure.model.document import Document, DocumentKind
 from howsure.services.host import documents
 from howsure.services.host.differences import find_differences
@@ -63,7 +63,8 @@ class VersionRoutes(Struct, frozen=True):
     async def answer(self, host: Host, document: Document, status: int = 200) -> JsonAnswer:
         """One of them, with who wrote each of the newest and why."""
         (shape,) = await self.shapes(host, [document])
-        written = await host.store.documents.changes(document)
+        changes = [to_builtins(each) for each in await host.store.documents.changes(document)]
+        written = [{**each, "author": each["author"] or None, "note": each["note"] or None} for each in changes]
         headers = {"ETag": f'"{document.edition.version}"'}
         if status == 201:
             headers["Location"] = PREFIX + self.location.replace("{id}", document.id)
@@ -200,34 +201,13 @@ def patched(given: type[Given], merged: dict[str, Any]) -> Given:
         raise RequestValidationError(found, body=merged) from None
 
 
-def checking_route(kind: DocumentKind) -> type[StrictRoute]:
-    """Routes of one kind of document. What is wrong with the shape of a body is told together with what else would be
-    wrong with it as a file."""
-
-    class CheckingRoute(StrictRoute):
-        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            answer = super().get_route_handler()
-
-            async def checked(request: Request) -> Response:
-                try:
-                    return await answer(request)
-                except RequestValidationError as error:
-                    if not isinstance(error.body, dict):
-                        raise
-                    found = shape_problems(error)
-                    further = await documents.further_problems(request.app.state.host.work.kit, kind, error.body)
-                    known = {each.field for each in found}
-                    raise DatasetInvalid(
-                        "body", [*found, *(each for each in further if each.field not in known)]
-                    ) from None
-
-            return checked
-
-    return CheckingRoute
-
-
 def document_router(shelf: DocumentRoutes) -> APIRouter:
-    router = APIRouter(prefix=shelf.path, tags=[shelf.path.strip("/")], route_class=checking_route(shelf.kind))
+    async def judge(request: Request, body: Json) -> Sequence[Problem]:
+        """What else would be wrong with the body as a file."""
+        return await documents.further_problems(request.app.state.host.work.kit, shelf.kind, body)
+
+    name = shelf.path.strip("/")
+    router = APIRouter(prefix=shelf.path, tags=[name], route_class=StrictRoute, dependencies=[judged_by(judge)])
     editions = VersionRoutes(shelf.kind, "/{id}", shelf.shape, f"{shelf.path}/{{id}}")
 
     @router.get(

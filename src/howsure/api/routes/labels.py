@@ -14,7 +14,7 @@ from howsure.api.access import Exporter, Hosted, Labeller, Reader
 from howsure.api.bodies import Key, LabelGiven, NonBlankName
 from howsure.api.errors import JsonAnswer
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor
-from howsure.api.requests import StrictRoute
+from howsure.api.requests import StrictRoute, also_checked
 from howsure.api.routes.runs import RunId
 from howsure.api.schemas import answer, errors, list_answer
 from howsure.model.calibration import VerdictFigures
@@ -28,10 +28,12 @@ from howsure.services.host.labels import (
     GradeReference,
     LabelInput,
     LabelQuestion,
+    find_grade,
     label_shape,
     save_label,
     write_label_lines,
 )
+from howsure.services.host.request_checks import RequestFaults
 from howsure.services.host.roles import Permission
 from howsure.services.judge.draw_labels import DrawKind
 from howsure.services.workspace import Host
@@ -92,7 +94,24 @@ async def next_labels(
     return JsonAnswer([_task(run, each) for each in drawn.questions])
 
 
-@router.post("/runs/{run_id}/labels", status_code=201, responses={**answer(wire.HumanLabel, 201), **errors(404, 409)})
+async def _check_label(request: Request, given: LabelGiven, faults: RequestFaults) -> None:
+    store = request.app.state.host.store
+    run = await store.run(request.path_params["run_id"], request.state.caller.within)
+    with faults.of("result_id"):
+        result = await store.result(run.id, given.result_id) if given.result_id else None
+        with faults.of(""):
+            if result and given.grader:
+                find_grade(
+                    result, GradeReference(result_id="", grader=given.grader, criterion_id=given.criterion_id or "")
+                )
+
+
+@router.post(
+    "/runs/{run_id}/labels",
+    status_code=201,
+    responses={**answer(wire.HumanLabel, 201), **errors(404, 409)},
+    dependencies=also_checked(LabelGiven, _check_label),
+)
 async def give_label(run_id: RunId, caller: Labeller, host: Hosted, body: LabelGiven) -> Response:
     """Say pass or fail of one grade. Saying something else of it later replaces this."""
     run = await host.store.run(run_id, caller.within)

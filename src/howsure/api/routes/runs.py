@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Path, Query, Request
+from msgspec.structs import replace
 from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
@@ -28,8 +29,9 @@ from howsure.api.bodies import (
 )
 from howsure.api.counters import PREFIX
 from howsure.api.errors import JsonAnswer
+from howsure.api.http_answers import JSON, known_already
 from howsure.api.pages import LARGEST, MOST_AT_ONCE, PAGE_HEADERS, Cursor, Limit, page, read_cursor, read_number
-from howsure.api.requests import StrictRoute, fields_named, new_id, run_request
+from howsure.api.requests import StrictRoute, also_checked, new_id, run_request
 from howsure.api.schemas import answer, errors, list_answer
 from howsure.errors import NotFound
 from howsure.model.document import DocumentKind
@@ -42,9 +44,17 @@ from howsure.model.verdict import Verdict
 from howsure.reports.evaluations import dataset_id_of
 from howsure.reports.headlines import field_words
 from howsure.services.host import run_control
-from howsure.services.host.conversations import FinishedConversation, grade_conversation, save_conversations
+from howsure.services.host.conversations import (
+    FinishedConversation,
+    check_conversation,
+    grade_conversation,
+    save_conversations,
+    visible_results,
+)
 from howsure.services.host.keys import Caller, caller_still_valid
-from howsure.services.host.run_requests import QueuedRun, document, submit_run
+from howsure.services.host.request_checks import RequestFaults
+from howsure.services.host.run_requests import QueuedRun, document, resolve_request, submit_run
+from howsure.services.host.run_views import LIVE as LIVE_STATES
 from howsure.services.host.run_views import (
     CrossRunFilter,
     RunListFilter,
@@ -57,6 +67,7 @@ from howsure.services.host.stats import StatsQuery, result_shape, run_stats
 from howsure.services.host.uploads import Upload, save_run_cases
 from howsure.services.workspace import Host
 from howsure.store.pages import next_cursor
+from howsure.version import __version__
 from howsure.wire import runs as wire
 from howsure.wire.results import Result, ResultEnvelope
 from howsure.wire.runs import Evaluation, Run
@@ -107,18 +118,33 @@ async def list_runs(request: Request, caller: Reader, query: Annotated[RunListQu
     return page(request, shown, None if last is None else next_cursor(last))
 
 
-@router.post("", status_code=202, responses={**answer(Run, 202), **errors(404, 409)})
-async def start_run(request: Request, caller: Runner, host: Hosted, body: RunGiven) -> Response:
-    """Plan a run and queue it. It is a row before it is work: whatever becomes of the service, it is not forgotten."""
+def _requested(body: RunGiven, faults: RequestFaults) -> RunRequest:
+    faults.names = {"bot_id": "agent_id"}
     named = (
         (DocumentKind.TEST_SET, body.test_set_id, body.test_set_version),
         (DocumentKind.DATASET, body.dataset_id, None),
         (DocumentKind.QUESTION_SET, body.question_set_id, body.question_set_version),
     )
     cases = tuple(document(kind, key, version) for kind, key, version in named if key)
-    requested = run_request(body, cases, body.agent_id)
-    with fields_named(bot_id="agent_id"):
-        queued = await submit_run(host, requested, caller.within, new_id(request))
+    return run_request(body, cases, body.agent_id, faults)
+
+
+async def _check_run(request: Request, given: RunGiven, faults: RequestFaults) -> None:
+    requested, within = _requested(given, faults), request.state.caller.within
+    await resolve_request(request.app.state.host, requested, within, faults, partial=True)
+
+
+@router.post(
+    "",
+    status_code=202,
+    responses={**answer(Run, 202), **errors(404, 409)},
+    dependencies=also_checked(RunGiven, _check_run),
+)
+async def start_run(request: Request, caller: Runner, host: Hosted, body: RunGiven) -> Response:
+    """Plan a run and queue it. It is a row before it is work: whatever becomes of the service, it is not forgotten."""
+    faults = RequestFaults()
+    requested = _requested(body, faults)
+    queued = await submit_run(host, requested, caller.within, new_id(request), faults)
     if body.tags:
         await host.store.edit_run(queued.run.id, tags=list(dict.fromkeys(body.tags)))
     return await _shown(request, queued.run.id, caller, 202)
@@ -167,13 +193,15 @@ async def list_results(
     after = read_number(query.cursor)
     chosen: dict[str, Any] = {"verdict": query.verdict, "candidate": query.candidate}
     if query.limit is None and query.cursor is None and not query.envelope:
+        etag = await results_etag(host, run, "array", **chosen)
         pieces = await all_results(host, run, **chosen)
-        return StreamingResponse(pieces, media_type="application/json")
+        return known_already(request, etag) or StreamingResponse(pieces, headers=etag_header(etag), media_type=JSON)
     limit = query.limit or RESULTS_PER_PAGE
     found = await host.store.results(run.id, after=after, limit=limit, **chosen)
     further = str(found[-1].position) if len(found) == limit else None
     total = await host.store.number_of_results(run.id, **chosen) if query.envelope else None
-    return page(request, [result_shape(run, each) for each in found], further, total)
+    shown = await asyncio.to_thread(lambda: [result_shape(run, each) for each in found])
+    return page(request, shown, further, total)
 
 
 async def all_results(host: Host, run: StoredRun, **chosen: Any) -> AsyncIterator[bytes]:
@@ -183,6 +211,24 @@ async def all_results(host: Host, run: StoredRun, **chosen: Any) -> AsyncIterato
         detail = f"{number:,} results are more than the {MOST_AT_ONCE:,} of one answer"
         raise HTTPException(422, f"{detail}: read pages of `results`, with `limit`, or `results.ndjson`")
     return _array(run, host.store.iterate(run.id, **chosen))
+
+
+async def results_etag(
+    host: Host, run: StoredRun, shown: Any, verdict: Verdict | None = None, candidate: str | None = None
+) -> str:
+    """Of an answer that is streamed, without making it; `shown` is what is answered besides results, and its format.
+    Weak, as it may be compressed. "" while the run goes on, or where the store cannot tell what changed."""
+    if run.state in LIVE_STATES:
+        return ""
+    stored = await host.store.results_digest(run.id, verdict=verdict, candidate=candidate)
+    if stored is None:
+        return ""
+    parts = (__version__, run, stored, shown, verdict, candidate)
+    return f'W/"{sha256(msgspec.json.encode(parts)).hexdigest()[:24]}"'
+
+
+def etag_header(etag: str) -> dict[str, str]:
+    return {"ETag": etag} if etag else {}
 
 
 async def _array(run: StoredRun, results: AsyncIterator[StoredResult]) -> AsyncIterator[bytes]:
@@ -238,16 +284,31 @@ async def retry_run(request: Request, run_id: RunId, caller: Runner, host: Hoste
     return await _shown(request, run_id, caller, 202)
 
 
-@router.post("/{run_id}/regrade", status_code=202, responses={**answer(Run, 202), **errors(404, 409)})
-async def regrade_run(request: Request, run_id: RunId, caller: Runner, host: Hosted, body: RegradeGiven) -> Response:
-    """A new run that grades the answers of this one again; the agent is not called."""
+def _regrade_change(body: RegradeGiven) -> tuple[RunRequest, run_control.OtherVersions]:
     change = RunRequest(
         rubric=document(DocumentKind.RUBRIC, body.rubric_id, body.rubric_version),
         judge=body.eval_model or "",
         profile=body.profile or "",
         name=body.name or "",
     )
-    versions = run_control.OtherVersions(body.test_set_version, None if body.rubric_id else body.rubric_version)
+    return change, run_control.OtherVersions(body.test_set_version, None if body.rubric_id else body.rubric_version)
+
+
+async def _check_regrade(request: Request, given: RegradeGiven, faults: RequestFaults) -> None:
+    host, within = request.app.state.host, request.state.caller.within
+    run = await host.store.run(request.path_params["run_id"], within)
+    await run_control.find_regrade_parts(host, run, *_regrade_change(given), within, faults)
+
+
+@router.post(
+    "/{run_id}/regrade",
+    status_code=202,
+    responses={**answer(Run, 202), **errors(404, 409)},
+    dependencies=also_checked(RegradeGiven, _check_regrade),
+)
+async def regrade_run(request: Request, run_id: RunId, caller: Runner, host: Hosted, body: RegradeGiven) -> Response:
+    """A new run that grades the answers of this one again; the agent is not called."""
+    change, versions = _regrade_change(body)
     queued = await run_control.regrade(host, run_id, change, caller.within, new_id(request), versions)
     return await _shown(request, queued.run.id, caller, 202)
 
@@ -260,7 +321,24 @@ async def _shown(request: Request, run_id: str, caller: Reader, status: int = 20
 evaluation_router = APIRouter(tags=["evaluations"], route_class=StrictRoute)
 
 
-@evaluation_router.post("/evaluations", status_code=202, responses={**answer(Evaluation, 202), **errors(404, 409)})
+async def _check_evaluation(request: Request, body: EvaluationGiven, faults: RequestFaults) -> None:
+    """Everything but the conversations is what any run has; they are saved only when nothing else is wrong."""
+    host, scope = request.app.state.host, request.state.caller.within
+    test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
+    held = {"criteria_from": test_set} if body.mode else {}
+    requested = run_request(body, (test_set,) if test_set and not held else (), body.bot_id, faults, **held)
+    with faults.of("conversation_ids"):
+        if body.conversation_ids:
+            await visible_results(host, list(dict.fromkeys(body.conversation_ids)), scope)
+    await resolve_request(host, requested, scope, faults, partial=True)
+
+
+@evaluation_router.post(
+    "/evaluations",
+    status_code=202,
+    responses={**answer(Evaluation, 202), **errors(404, 409)},
+    dependencies=also_checked(EvaluationGiven, _check_evaluation),
+)
 async def evaluate(request: Request, caller: Runner, host: Hosted, body: EvaluationGiven) -> Response:
     """Run a test set against a bot; with `mode: transcript`, hold finished conversations against all its criteria."""
     if (body.mode == "transcript") != bool(body.conversation_ids):
@@ -269,15 +347,18 @@ async def evaluate(request: Request, caller: Runner, host: Hosted, body: Evaluat
     idle = [name for name in ("target", "simulator", "initial_payload") if body.mode and getattr(body, name)]
     if idle:
         raise HTTPException(400, f"`mode: transcript` calls no agent: leave out {', '.join(idle)}")
-    run_id = new_id(request)
+    run_id, faults = new_id(request), RequestFaults()
     test_set = document(DocumentKind.TEST_SET, body.test_set_id, body.test_set_version)
-    requested = run_request(body, (test_set,), body.bot_id)
     if body.conversation_ids:
+        await _check_evaluation(request, body, faults)
+        faults.refuse()
         by = Upload(content=b"", agent_id=body.bot_id, author=caller.name)
         saved = await save_conversations(host, body.conversation_ids, run_id, by, caller.within)
         conversations = document(DocumentKind.DATASET, saved.id)
-        requested = run_request(body, (conversations,), body.bot_id, criteria_from=test_set)
-    queued = await submit_run(host, requested, caller.within, run_id)
+        requested = run_request(body, (conversations,), body.bot_id, faults, test_set)
+    else:
+        requested = run_request(body, (test_set,), body.bot_id, faults)
+    queued = await submit_run(host, requested, caller.within, run_id, faults)
     if body.tags:
         await host.store.edit_run(queued.run.id, tags=list(dict.fromkeys(body.tags)))
     if body.keep and not body.conversation_ids:
@@ -302,11 +383,9 @@ def _evaluation_shape(queued: QueuedRun, body: EvaluationGiven) -> dict[str, Any
     }
 
 
-@evaluation_router.post("/evaluate-transcript", responses={**answer(Result), **errors(404, 409)})
-async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGiven) -> Response:
-    """Grade one finished conversation now. Nothing is stored."""
-    finished = FinishedConversation(
-        messages=tuple((each.role, each.content) for each in body.messages),
+def _conversation(body: TranscriptGiven) -> FinishedConversation:
+    return FinishedConversation(
+        messages=tuple((each.role, each.content) for each in body.messages or ()),
         tool_calls=tuple(body.tool_calls),
         state=body.state,
         criteria=tuple(body.success_criteria),
@@ -317,7 +396,22 @@ async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGive
         component_scope=body.component_scope or "",
         component_ids=tuple(body.component_ids),
     )
-    return JsonAnswer(await grade_conversation(host, finished, caller.within))
+
+
+async def _check_transcript(request: Request, given: TranscriptGiven, faults: RequestFaults) -> None:
+    # What is not well-formed may be what it is held against.
+    finished = replace(_conversation(given), criteria=(*given.success_criteria, "unread"))
+    await check_conversation(request.app.state.host, finished, request.state.caller.within, faults)
+
+
+@evaluation_router.post(
+    "/evaluate-transcript",
+    responses={**answer(Result), **errors(404, 409)},
+    dependencies=also_checked(TranscriptGiven, _check_transcript),
+)
+async def evaluate_transcript(caller: Runner, host: Hosted, body: TranscriptGiven) -> Response:
+    """Grade one finished conversation now. Nothing is stored."""
+    return JsonAnswer(await grade_conversation(host, _conversation(body), caller.within))
 
 
 stream_router = APIRouter(tags=["runs"], route_class=StrictRoute)
@@ -401,15 +495,17 @@ def _event(name: str, content: Json) -> bytes:
 
 
 @stream_router.get("/runs/{run_id}/results.ndjson", response_class=Response, responses={**RESULT_LINES, **errors(404)})
-async def export(run_id: RunId, caller: Exporter, host: Hosted) -> Response:
+async def export(request: Request, run_id: RunId, caller: Exporter, host: Hosted) -> Response:
     """Every result of a run, one a line."""
     run = await host.store.run(run_id, caller.within)
+    etag = await results_etag(host, run, "lines")
 
     async def lines() -> AsyncIterator[bytes]:
         async for result in host.store.iterate(run.id):
             yield msgspec.json.encode(result_shape(run, result)) + b"\n"
 
-    return StreamingResponse(lines(), media_type="application/x-ndjson")
+    media_type = "application/x-ndjson"
+    return known_already(request, etag) or StreamingResponse(lines(), headers=etag_header(etag), media_type=media_type)
 
 
 @stream_router.get("/results", responses={**list_answer(Result, headers=PAGE_HEADERS), **errors()}, tags=["results"])

@@ -17,10 +17,11 @@ from howsure.api.bodies import Key, WebhookChange, WebhookGiven
 from howsure.api.counters import PREFIX
 from howsure.api.errors import JsonAnswer
 from howsure.api.pages import PAGE_HEADERS, Cursor, Limit, page, read_cursor
-from howsure.api.requests import StrictRoute, new_id, store_instead
+from howsure.api.requests import StrictRoute, also_checked, new_id, store_instead
 from howsure.api.schemas import answer, errors, list_answer
 from howsure.model.webhook import Webhook, WebhookDelivery, WebhookEvent
 from howsure.reports.figures import iso_utc
+from howsure.services.host.request_checks import RequestFaults
 from howsure.services.host.webhooks import WebhookSender, check_address, check_number, new_secret
 from howsure.store.pages import next_cursor
 from howsure.wire import admin as wire
@@ -39,7 +40,16 @@ async def list_webhooks(
     return page(request, [_shape(each) for each in found], further)
 
 
-@router.post("", status_code=201, responses={**answer(wire.NewWebhook, 201), **errors(409)})
+async def _check_url(request: Request, given: WebhookChange, faults: RequestFaults) -> None:
+    with faults.of("url"):
+        if given.url is not None:
+            check_address(request.app.state.host, given.url)
+
+
+CHECKED = also_checked(WebhookChange, _check_url)
+
+
+@router.post("", status_code=201, responses={**answer(wire.NewWebhook, 201), **errors(409)}, dependencies=CHECKED)
 async def create_webhook(request: Request, caller: WebhookAdmin, host: Hosted, body: WebhookGiven) -> Response:
     """Register an address that receives events. Its host must be one of `service.hosts`; the secret is shown only
     now."""
@@ -66,7 +76,7 @@ async def one_webhook(id: WebhookId, caller: WebhookAdmin, host: Hosted) -> Resp
     return JsonAnswer(_shape(await host.store.webhooks.get(id, caller.within)))
 
 
-@router.patch("/{id}", responses={**answer(wire.Webhook), **errors(404)})
+@router.patch("/{id}", responses={**answer(wire.Webhook), **errors(404)}, dependencies=CHECKED)
 async def change_webhook(id: WebhookId, caller: WebhookAdmin, host: Hosted, body: WebhookChange) -> Response:
     """What is not sent, or null, stays as it is. An inactive webhook gets no events; deliveries that wait stay."""
     webhook = await host.store.webhooks.get(id, caller.within)

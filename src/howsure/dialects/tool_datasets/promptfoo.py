@@ -41,6 +41,8 @@ from howsure.policies.verdicts import PASS_RULE
 
 EXPECTED = "__expected"
 MOST_COMBINATIONS = 10_000
+MOST_CASES = 1_000_000
+"""Of one configuration: scenarios, and lists of variables in them, multiply."""
 TEXTS = (".txt", ".md", ".j2", ".json", ".jsonl", *YAML_ENDINGS)
 CODE_ENDINGS = (".py", ".js", ".ts", ".mjs", ".cjs", ".rb")
 MEDIA = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".mp3", ".wav", ".mp4", ".webm", ".pdf")
@@ -88,7 +90,7 @@ class PromptfooDialect(ToolDialect):
         return bool(found) and (len(found) > 1 or _SCHEMA in head)
 
     def cases(self, folder: ToolFolder) -> Iterator[tuple[Spot, Case]]:
-        config = _read_config(folder)
+        config, made = _read_config(folder), 0
         prompts, ids = _prompts(config, folder), HashIds("test")
         for name in config.value.keys() - set(USED):
             folder.lack(f"`{name}` of the configuration")
@@ -96,6 +98,11 @@ class PromptfooDialect(ToolDialect):
             folder.lack("provider", why=reason)
         for spot, test in _tests(config, folder):
             for values in _combinations(test["vars"], test["options"], folder, spot.below("vars")):
+                made += 1
+                if made > MOST_CASES:
+                    message = f"there are more than the {MOST_CASES:,} cases that are read of one configuration"
+                    folder.problems.append(spot.problem("too-many", message, hint="make several files of it"))
+                    return
                 if case := self._case(test, values, prompts, folder, spot):
                     yield spot, msgspec.structs.replace(case, id=ids.of(_canonical(values)))
 
@@ -207,7 +214,12 @@ def _tests(config: JsonDocument, folder: ToolFolder) -> Iterator[tuple[Spot, Row
     for spot, raw in _raw_tests(config, folder):
         yield spot, _merged(raw, default, templates, folder, spot)
     for spot, scenario in folder.objects(_in_files(config, "scenarios", folder), "an object with `config` and `tests`"):
-        parts = ([*_scenario_rows(scenario.get(key), folder, spot.below(key))] for key in ("config", "tests"))
+        parts = [[*_scenario_rows(scenario.get(key), folder, spot.below(key))] for key in ("config", "tests")]
+        if (many := prod(map(len, parts))) > MOST_COMBINATIONS:
+            message = f"its `config` and `tests` have {many:,} combinations; of one scenario {MOST_COMBINATIONS:,} are"
+            hint = "make several files of it, or name fewer rows"
+            folder.problems.append(spot.problem("too-many", f"{message} read at most", found=f"{many:,}", hint=hint))
+            continue
         for data, test in product(*(rows or [{}] for rows in parts)):
             given = (_variables(each.get("vars"), folder, spot.below("vars")) for each in (data, test))
             both = {**data, **test, "vars": {name: value for each in given for name, value in each.items()}}

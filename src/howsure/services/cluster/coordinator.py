@@ -17,7 +17,7 @@ from msgspec import Struct
 from howsure.errors import BudgetReached, ConfigInvalid
 from howsure.llm.base import Cache, ModelSpec
 from howsure.llm.budget import Allowance, BudgetMeter, BudgetUse, parse_budget
-from howsure.llm.cache import NoCache
+from howsure.llm.cache import NoCache, RenewedCache
 from howsure.llm.limits import CallLimiter, TokenBucket
 from howsure.model.llm_settings import RateLimits
 from howsure.model.run import ModelSpending
@@ -167,11 +167,12 @@ def _part(allowed: float | None, taken: float) -> float | None:
 
 class RateCoordinatorActor(RateCoordinator):
     """The coordinator as a Ray actor on the driver's node, beside the file of cached replies; `replies` None: no
-    cache."""
+    cache. `asks_anew`: what the file held before is not given out, but replaced."""
 
-    def __init__(self, budget: str, before: ModelSpending | None, replies: str | None) -> None:
+    def __init__(self, budget: str, before: ModelSpending | None, replies: str | None, asks_anew: bool = False) -> None:
         self._replies = ReplyCache.open(Path(replies)) if replies else None
-        super().__init__(parse_budget(budget) if budget else None, before, self._replies)
+        cache = RenewedCache(self._replies) if self._replies and asks_anew else self._replies
+        super().__init__(parse_budget(budget) if budget else None, before, cache)
 
     async def close(self) -> None:
         """Write what is still waiting to be written."""

@@ -93,7 +93,8 @@ async def _coordinator(work: Workspace, config: WorkerConfig) -> AsyncIterator[A
         num_cpus=0,
         scheduling_strategy=on_node(ray.get_runtime_context().get_node_id()),
     )
-    coordinator = make.remote(config.budget, config.run.spent, str(work.replies.resolve()) if config.caches else None)
+    replies = str(work.replies.resolve()) if config.caches else None
+    coordinator = make.remote(config.budget, config.run.spent, replies, config.asks_anew)
     try:
         yield coordinator
     finally:

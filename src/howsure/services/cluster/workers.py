@@ -62,6 +62,7 @@ class WorkerConfig(Struct, frozen=True, kw_only=True):
     budget: str
     cases: int
     caches: bool
+    asks_anew: bool = False
     traces: bool = False
     records: bool = False
     sizes: tuple[int, ...] = ()
@@ -79,6 +80,7 @@ class WorkerConfig(Struct, frozen=True, kw_only=True):
             budget=request.budget,
             cases=plan.cases.total,
             caches=request.cache,
+            asks_anew=request.asks_anew,
             traces=bool(request.trace),
             records=bool(request.record_judge),
             sizes=tuple((each.path.stat().st_size if is_cuttable(each) else SENT) for each in plan.cases.datasets),

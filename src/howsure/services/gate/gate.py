@@ -3,6 +3,7 @@ needs numpy and scipy, which take as long to import as a small run takes: only a
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -37,7 +38,7 @@ async def rule_on_gates(
         sure = (GateRuling(expression=pins.request.until_sure, outcome=undecided, reason=text, looks=looks),)
     if not expressions:
         return replace(summary, gates=sure) if sure else summary
-    rulings = import_module("howsure.services.gate.rulings")
+    rulings = await asyncio.to_thread(import_module, "howsure.services.gate.rulings")
     found: tuple[GateRuling, ...] = await rulings.make_rulings(store, summary, read_gates(expressions))
     if pins.stopped_early:
         found = tuple(replace(each, reason=each.reason + LOOKED) if each.interval else each for each in found)

@@ -5,6 +5,7 @@ cases that both judged. Loads numpy and scipy: `gate.py` imports it when there i
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import inf
@@ -338,13 +339,21 @@ async def make_rulings(store: Store, summary: Summary, gates: Sequence[Gate]) ->
 
 
 async def _rulings(store: Store, condition: GateCondition, evidence: Evidence) -> list[GateRuling]:
+    """In a thread: of large runs this takes seconds, and the service answers others meanwhile."""
+    if not isinstance(condition, NoRegression):
+        return await asyncio.to_thread(_decide, condition, evidence)
+    base = await store.earlier_run(condition.versus, evidence.run)
+    before = Evidence(await store.summary(base.id), await read_gate_columns(store, base, [condition]))
+    changed = await changed_between(store, base, evidence.run)
+    return await asyncio.to_thread(_regressions, condition, evidence, before, changed)
+
+
+def _decide(condition: GateCondition, evidence: Evidence) -> list[GateRuling]:
     match condition:
         case ErrorLimit():
             return [rule_errors(condition, evidence)]
         case SpendingLimit(per_case=False):
             return [rule_spending(condition, evidence)]
-        case NoRegression():
-            return await _regressions(store, condition, evidence)
         case _:
             names = evidence.candidates(gate_scope(condition))
             several = len(evidence.summary.candidates) > 1
@@ -369,10 +378,9 @@ def _of(condition: GateCondition, evidence: Evidence, candidate: str) -> GateRul
             raise TypeError(f"{type(condition).__name__} is not about one candidate")
 
 
-async def _regressions(store: Store, condition: NoRegression, evidence: Evidence) -> list[GateRuling]:
-    base = await store.earlier_run(condition.versus, evidence.run)
-    before = Evidence(await store.summary(base.id), await read_gate_columns(store, base, [condition]))
-    changed = await changed_between(store, base, evidence.run)
+def _regressions(
+    condition: NoRegression, evidence: Evidence, before: Evidence, changed: ChangedCases
+) -> list[GateRuling]:
     several = len(evidence.summary.candidates) > 1
     return [
         replace(rule_no_regression(condition, evidence, before, changed, name), candidate=name if several else "")

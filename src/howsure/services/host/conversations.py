@@ -56,9 +56,11 @@ class FinishedConversation(Struct, frozen=True, kw_only=True):
     component_ids: tuple[str, ...] = ()
 
 
-async def grade_conversation(host: Host, finished: FinishedConversation, scope: AccessScope) -> Json:
-    """The EvaluationResult."""
-    criteria, faults = finished.criteria, RequestFaults()
+async def check_conversation(
+    host: Host, finished: FinishedConversation, scope: AccessScope, faults: RequestFaults
+) -> tuple[tuple[str, ...], RunRequest]:
+    """The criteria, those of the test set too, and what to run."""
+    criteria = finished.criteria
     with faults.of("test_set_id"):
         if finished.test_set_id:
             test_set = await host.store.documents.get(DocumentKind.TEST_SET, finished.test_set_id, within=scope)
@@ -70,7 +72,13 @@ async def grade_conversation(host: Host, finished: FinishedConversation, scope: 
             raise PlanRefused(f"there is nothing to hold the conversation against: give {wanted}")
     with faults.of("tool_calls"):
         build_transcript(finished)
-    request = await _run_request(host, finished, scope, faults)
+    return criteria, await _run_request(host, finished, scope, faults)
+
+
+async def grade_conversation(host: Host, finished: FinishedConversation, scope: AccessScope) -> Json:
+    """The EvaluationResult."""
+    faults = RequestFaults()
+    criteria, request = await check_conversation(host, finished, scope, faults)
     faults.refuse()
     if not criteria and not finished.rubric_id:
         raise PlanRefused("test_set_id: its items have no success_criteria, and no rubric_id was sent")
@@ -148,7 +156,7 @@ async def save_conversations(
     """Save the conversations of these results as a dataset. A result that the caller may not see counts as missing.
     `upload` names the author and the agent."""
     require_agent(upload.agent_id or "", scope)
-    results = await _visible_results(host, list(dict.fromkeys(result_ids)), scope)
+    results = await visible_results(host, list(dict.fromkeys(result_ids)), scope)
 
     async def each_result() -> AsyncIterator[Result]:
         for result in results:
@@ -162,7 +170,8 @@ async def save_conversations(
     return await host.store.documents.create(DocumentKind.DATASET, key, await check_upload(host, dataset), scope)
 
 
-async def _visible_results(host: Host, result_ids: list[str], scope: AccessScope) -> list[Result]:
+async def visible_results(host: Host, result_ids: list[str], scope: AccessScope) -> list[Result]:
+    """NotFound where the caller may not see one of them, or there is none."""
     results = await host.store.results_by_id(result_ids)
     runs = {run_id: await host.store.run(run_id) for run_id in {run_id for run_id, _ in results}}
     visible = [

@@ -39,13 +39,13 @@ ID_FIELDS = {
 }
 # Fields of the published shapes that an author may leave out.
 DEFAULTS: Mapping[DocumentKind, Mapping[str, Any]] = {
-    DocumentKind.RUBRIC: {"description": "", "severity_definitions": {}, "rules": []},
-    DocumentKind.TEST_SET: {"description": "", "items": []},
-    DocumentKind.QUESTION_SET: {"description": "", "questions": []},
+    DocumentKind.RUBRIC: {"description": None, "severity_definitions": {}, "rules": []},
+    DocumentKind.TEST_SET: {"description": None, "items": []},
+    DocumentKind.QUESTION_SET: {"description": None, "questions": []},
     DocumentKind.AGENT: {
         "organization_id": None,
         "organization_name": None,
-        "system_prompt": "",
+        "system_prompt": None,
         "llm_config": None,
         "tools": [],
         "knowledge_bases": [],
@@ -87,7 +87,10 @@ def file_content(document: Document) -> bytes:
     if not document.agent_id:
         # In a file, no `agent_id` means no agent.
         shown.pop("agent_id", None)
-    return msgspec.json.encode(shown)
+    # Files of earlier runs, which are known by their hash, have "" where the author said nothing.
+    written = document_body(document)
+    unsaid = {name: "" for name in ("description", "system_prompt") if name in shown and name not in written}
+    return msgspec.json.encode({**shown, **unsaid})
 
 
 def question_set_lines(name: str, body: Json) -> bytes:

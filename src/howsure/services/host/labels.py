@@ -151,7 +151,7 @@ def label_shape(label: HumanLabel) -> dict[str, Any]:
         "labeler": label.labeler,
         "opinion": label.opinion.value,
         "passed": label.opinion.passed,
-        "why": label.why,
+        "why": label.why or None,
         "blind": label.blind,
         "agent_id": label.agent_id or None,
         "created_at": iso_utc(label.created_at),

@@ -4,7 +4,7 @@ agent and cases exist; and whether the cases bring answers of their own."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from howsure.dialects.plain_columns import TableOptions
 from howsure.errors import (
     ConfigInvalid,
     Conflict,
+    DatasetInvalid,
     InputError,
     NotFound,
     Problem,
@@ -35,11 +36,12 @@ CODES = {NotFound: "not-found", UnknownName: "unknown-name"}
 
 
 class RequestFaults:
-    """Collects what is wrong with a request. A document that is not there stays NotFound, and what cannot be done with
-    a run a Conflict, where nothing else is wrong."""
+    """Collects what is wrong with a request. Documents that are not there stay NotFound, and what cannot be done with a
+    run a Conflict, where nothing else is wrong. `names`: fields that have another name in this body."""
 
     def __init__(self) -> None:
         self._found: list[tuple[str, InputError]] = []
+        self.names: Mapping[str, str] = {}
 
     @contextmanager
     def of(self, field: str) -> Iterator[None]:
@@ -54,12 +56,18 @@ class RequestFaults:
     def refuse(self) -> None:
         if len(self._found) == 1 and isinstance(error := self._found[0][1], NotFound | Conflict):
             raise error
+        if self._found and all(isinstance(error, NotFound) for _, error in self._found):
+            raise NotFound("; ".join(dict.fromkeys(str(error) for _, error in self._found)))
         if self._found:
-            raise RequestRefused([problem for field, error in self._found for problem in _problems(field, error)])
+            raise RequestRefused(self.problems())
+
+    def problems(self) -> list[Problem]:
+        found = [problem for field, error in self._found for problem in _problems(field, error)]
+        return [replace(each, field=self.names.get(each.field, each.field)) for each in found]
 
 
 def _problems(field: str, error: InputError) -> Sequence[Problem]:
-    if isinstance(error, RequestRefused):
+    if isinstance(error, RequestRefused | DatasetInvalid):
         return [replace(each, field=each.field or field) for each in error.problems]
     return [Problem(code=CODES.get(type(error), "refused"), field=field, message=str(error))]
 

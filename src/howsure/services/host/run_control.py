@@ -130,28 +130,17 @@ async def regrade(
 ) -> QueuedRun:
     """Queue a new run over the answers of an old one. What neither `change` nor `versions` names stays as it was
     pinned, even if it was edited or deleted since."""
-    run = await host.store.run(run_id, scope)
+    run, faults = await host.store.run(run_id, scope), RequestFaults()
     if not run.pins.imported:
         _check_files(run.pins)
-    cases = pinned = pinned_request(run)
-    judge, rubric, faults = "", None, RequestFaults()
-    notes: tuple[str, ...] = ()
-    with faults.of("eval_model"), permanent_faults():
-        judge = allowed_judge(host, change.judge, scope) if change.judge else _judge(host, run.pins, scope)
-        judge_models(host.work, replace(pinned, judge=judge))
-    with faults.of("profile"):
-        rules_for(change, host.work.kit)
-    with faults.of("rubric_version" if versions.rubric else "rubric_id"):
-        rubric = await _other_rubric(host, run, change, versions, scope)
-    with faults.of("test_set_version"):
-        cases, notes = await _cases_to_regrade(host, run, pinned, versions.test_set, scope)
+    judge, rubric, (cases, notes) = await find_regrade_parts(host, run, change, versions, scope, faults)
     faults.refuse()
     request = regrade_request(
         run,
         cases,
         judge,
         rubric=str(reference_to(rubric)) if rubric else "",
-        profile=change.profile or pinned.profile,
+        profile=change.profile or pinned_request(run).profile,
         engine=host.work.settings.engine.value,
         name=change.name or run.name,
     )
@@ -163,6 +152,24 @@ async def regrade(
     pins = replace(handle.run.pins, documents=documents, notes=(*handle.run.pins.notes, *notes))
     handle = replace(handle, run=replace(handle.run, pins=pins))
     return await queue_run(host, handle, run.pins.agent_key, run.organization_id, new_id)
+
+
+async def find_regrade_parts(
+    host: Host, run: Run, change: RunRequest, versions: OtherVersions, scope: AccessScope, faults: RequestFaults
+) -> tuple[str, Document | None, tuple[RunRequest, tuple[str, ...]]]:
+    """The judge, the rubric if it is another, and the cases with what to note of them."""
+    pinned, judge, rubric = pinned_request(run), "", None
+    cases: tuple[RunRequest, tuple[str, ...]] = (pinned, ())
+    with faults.of("eval_model"), permanent_faults():
+        judge = allowed_judge(host, change.judge, scope) if change.judge else _judge(host, run.pins, scope)
+        judge_models(host.work, replace(pinned, judge=judge))
+    with faults.of("profile"):
+        rules_for(change, host.work.kit)
+    with faults.of("rubric_version" if versions.rubric else "rubric_id"):
+        rubric = await _other_rubric(host, run, change, versions, scope)
+    with faults.of("test_set_version"):
+        cases = await _cases_to_regrade(host, run, pinned, versions.test_set, scope)
+    return judge, rubric, cases
 
 
 async def _other_rubric(

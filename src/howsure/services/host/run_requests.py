@@ -30,7 +30,7 @@ from howsure.services.host.document_files import (
     read_reference,
     reference_to,
 )
-from howsure.services.host.documents import DocumentChange, add_document, find_document, require_agent
+from howsure.services.host.documents import ID_FIELDS, DocumentChange, add_document, find_document, require_agent
 from howsure.services.host.request_checks import (
     RequestFaults,
     brings_answers,
@@ -59,19 +59,14 @@ def document(kind: DocumentKind, key: str | None, version: int | None = None) ->
     return str(DocumentReference(kind, key, version)) if key else ""
 
 
-async def submit_run(host: Host, request: RunRequest, scope: AccessScope, run_id: str = "") -> QueuedRun:
+async def submit_run(
+    host: Host, request: RunRequest, scope: AccessScope, run_id: str = "", faults: RequestFaults | None = None
+) -> QueuedRun:
     """Plan and queue a run. Its cases, rubrics (with spaces between) and agent are documents; those without a version
-    are taken as they are now. `run_id` is given where the same request must give the same run."""
-    named = (request.criteria_from,) if request.criteria_from else request.datasets
-    if len(named) != 1:
-        raise PlanRefused(
-            "a run needs its cases from one place: expected one of test_set_id, dataset_id and question_set_id, "
-            f"found {len(named)}"
-        )
-    source = await referenced_document(host, named[0], scope)
-    agent_id = read_reference(request.agent).id if request.agent else source.agent_id
-    require_agent(agent_id, scope)
-    resolved = await _resolve(host, request, source, agent_id, scope)
+    are taken as they are now. `run_id` is given where the same request must give the same run; `faults` are those of
+    the body that it came in."""
+    faults = faults or RequestFaults()
+    resolved, agent_id = await resolve_request(host, request, scope, faults)
     rubrics = tuple(resolved.rubric.split())
     like = None
     if len(rubrics) > 1:
@@ -149,36 +144,54 @@ async def referenced_document(host: Host, reference: str, scope: AccessScope) ->
     return await host.store.documents.get(named.kind, named.id, named.version, within=scope)
 
 
-async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: str, scope: AccessScope) -> RunRequest:
-    """The request with the versions of its documents, and with what the operator says where the caller says nothing.
-    Every document it names is one that the caller may see."""
-    settings, faults = host.work.settings, RequestFaults()
+async def _source(
+    host: Host, request: RunRequest, scope: AccessScope, faults: RequestFaults, *, partial: bool
+) -> Document | None:
+    """The document that a run has its cases or criteria from; None where that is a fault, or not to be known."""
+    named = (request.criteria_from,) if request.criteria_from else request.datasets
+    with faults.of("test_set_id"):
+        if len(named) > 1 or not (named or partial):
+            raise PlanRefused(
+                "a run needs its cases from one place: expected one of test_set_id, dataset_id and question_set_id, "
+                f"found {len(named)}"
+            )
+    if len(named) == 1:
+        with faults.of(ID_FIELDS[read_reference(named[0]).kind]):
+            return await referenced_document(host, named[0], scope)
+    return None
+
+
+async def resolve_request(
+    host: Host, request: RunRequest, scope: AccessScope, faults: RequestFaults, *, partial: bool = False
+) -> tuple[RunRequest, str]:
+    """The request with the versions of its documents, and with what the operator says where the caller says nothing;
+    and the id of its agent. Every document it names is one that the caller may see. Of a `partial` request some fields
+    are not known: only its faults are found."""
+    settings = host.work.settings
+    source = await _source(host, request, scope, faults, partial=partial)
+    agent_id = read_reference(request.agent).id if request.agent else source.agent_id if source else ""
     await _check_gates(host, request, scope, faults)
     rubrics: list[Document] = []
     with faults.of("rubric_id"):
         rubrics = [await referenced_document(host, each, scope) for each in dict.fromkeys(request.rubric.split())]
     agent = await _agent(host, agent_id, scope)
-    if request.agent and not request.responses:
-        with faults.of("bot_id"):
+    with faults.of("bot_id"):
+        if agent_id or source:
+            require_agent(agent_id, scope)
+        if request.agent and not request.responses and source:
             check_agent_known(host, agent_id, agent, source.agent_id)
-    conversations = await referenced_document(host, request.datasets[0], scope) if request.criteria_from else None
+    held = request.criteria_from and request.datasets
+    conversations = await referenced_document(host, request.datasets[0], scope) if held else None
     for earlier in request.responses:
         run = await host.store.run(earlier.removeprefix(RUN_PREFIX))
         if not scope.sees(run.organization_id, run.pins.agent_key):
             raise NotFound(f"there is no run {run.id}")
-    graders = request.graders or ()
+    graders: tuple[str, ...] = ()
     with faults.of("config_id"):
-        if graders and is_reference(graders[0]):
-            body = (await referenced_document(host, graders[0], scope)).edition.body
-            listed = msgspec.json.decode(body, type=dict[str, Any]).get("evaluators", ())
-            graders = tuple(each["type"] for each in listed if each.get("enabled", True))
-    answered = conversations is not None or bool(request.responses)
+        graders = await _grader_names(host, request, scope)
     target = judge = simulator = ""
     with faults.of("target"):
-        target = "" if answered else allowed_target(host, ", ".join(targets_of(request)), agent_id, scope)
-    # A finished conversation is sent to nobody only because there is a default.
-    if target and not request.target and await brings_answers(host, request, source, scope):
-        target = ""
+        target = await _target(host, request, source, agent_id, scope)
     with faults.of("eval_model"), permanent_faults():
         judge = allowed_judge(host, request.judge, scope)
         judge_models(host.work, replace(request, judge=judge))
@@ -187,10 +200,14 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
     with faults.of("profile"):
         rules_for(request, host.work.kit)
     with faults.of("item_ids"):
-        await check_items(host, request, scope)
+        if source and request.datasets:
+            await check_items(host, request, scope)
     with faults.of("engine"):
         check_engine(request.engine or settings.engine.value)
+    if partial:
+        return request, agent_id
     faults.refuse()
+    assert source is not None, "without one there is a fault"
     resolved = replace(
         request,
         datasets=(str(reference_to(conversations or source)),),
@@ -203,7 +220,27 @@ async def _resolve(host: Host, request: RunRequest, source: Document, agent_id: 
         graders=graders or None,
         name=request.name or source.name,
     )
-    return replace(apply_settings(host.work, resolved), anchors="")
+    return replace(apply_settings(host.work, resolved), anchors=""), agent_id
+
+
+async def _grader_names(host: Host, request: RunRequest, scope: AccessScope) -> tuple[str, ...]:
+    """The graders that a request names, or those of its evaluator config."""
+    graders = request.graders or ()
+    if not graders or not is_reference(graders[0]):
+        return graders
+    body = (await referenced_document(host, graders[0], scope)).edition.body
+    listed = msgspec.json.decode(body, type=dict[str, Any]).get("evaluators", ())
+    return tuple(each["type"] for each in listed if each.get("enabled", True))
+
+
+async def _target(host: Host, request: RunRequest, source: Document | None, agent_id: str, scope: AccessScope) -> str:
+    """How the agent is reached. A finished conversation is sent to nobody only because there is a default."""
+    if request.criteria_from or request.responses:
+        return ""
+    target = allowed_target(host, ", ".join(targets_of(request)), agent_id, scope)
+    if target and not request.target and source and await brings_answers(host, request, source, scope):
+        return ""
+    return target
 
 
 async def _agent(host: Host, agent_id: str, scope: AccessScope) -> Document | None:

@@ -3,6 +3,7 @@ label."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from enum import Enum
 from uuid import UUID
@@ -50,11 +51,19 @@ async def draw_answers(
     """The answers of a run in the order in which they are drawn: the first `number` of those that are not at the
     positions `without`. After labelling those, the next ones of the same order follow."""
     attempts, measured = await store.columns(run.id)
+    # Of large runs this takes seconds: the service answers others meanwhile.
+    drawn = await asyncio.to_thread(_draw, run, kind, attempts, measured)
+    left = [each for each in drawn if each.position not in without]
+    return left if number is None else left[:number]
+
+
+def _draw(run: Run, kind: DrawKind, attempts: AttemptColumns, measured: Sequence[GradeColumn]) -> list[DrawnAnswer]:
+    """All answers that can be labelled, in their order."""
     places = [at for at, code in enumerate(attempts.verdicts) if VERDICTS[code] in LABELLED_VERDICTS]
     chances = _chances(attempts, measured, places, kind)
     # Repeats and candidates of a case share its random number, so they come together, in another run too.
     names = [f"{attempts.case_ids[attempts.cases[at]]}\n{attempts.repeats[at]}" for at in places]
-    drawn = (
+    return [
         DrawnAnswer(
             run_id=run.id,
             position=attempts.positions[at],
@@ -64,9 +73,7 @@ async def draw_answers(
             drawn=round(chance, 6),
         )
         for at, chance in ((places[place], chances[place]) for place in draw_order(names, chances))
-    )
-    left = [each for each in drawn if each.position not in without]
-    return left if number is None else left[:number]
+    ]
 
 
 def _chances(

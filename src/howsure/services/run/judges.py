@@ -177,6 +177,7 @@ async def open_models(
             documents=documents,
             judge_reads=bool(judges),
             spent=spent,
+            check_budget=client.check_budget,
         )
 
 

@@ -44,8 +44,8 @@ class OpenModels(Struct, frozen=True, kw_only=True):
 
     `judge`, `judge_sha256`, `judge_prompts` (the hash of the prompts) and, of a recording, `recorded_judges` (those
     whose replies it holds) are pinned; `source` is None where there is no judge. `models` are those under test, and
-    `target_sha256` pins how live targets are asked. `spent` tells what all cost. `judge_reads`: a live judge is shown
-    the documents, too."""
+    `target_sha256` pins how live targets are asked. `spent` tells what all cost; `check_budget` raises BudgetReached
+    where they may cost no more. `judge_reads`: a live judge is shown the documents, too."""
 
     judge: str = ""
     judge_sha256: str = ""
@@ -58,6 +58,7 @@ class OpenModels(Struct, frozen=True, kw_only=True):
     documents: Documents = NO_DOCUMENTS
     judge_reads: bool = False
     spent: Callable[[], ModelSpending | None] = lambda: None
+    check_budget: Callable[[], None] = lambda: None
 
     @property
     def is_recorded(self) -> bool:

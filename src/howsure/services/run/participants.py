@@ -276,6 +276,12 @@ class Participants(Struct, frozen=True, dict=True):
         targets = {candidate.target.name: candidate.target for candidate in self.candidates}
         return self.models.target_sha256 + "".join(target.sha256 for target in targets.values())
 
+    def budget_check(self, candidate: Candidate) -> Callable[[], None]:
+        """A bot that is not a model of ours may cost, too: once the budget is spent, nothing is sent to it whose answer
+        could not be graded. A model of ours keeps the budget itself, as what it said before costs nothing."""
+        costs_elsewhere = not candidate.target.is_recorded and candidate.target.kind != CHAT
+        return self.models.check_budget if costs_elsewhere else lambda: None
+
     def target(self, candidate: Candidate, repeat: int) -> Target:
         spec, kit = candidate.target, self.work.kit
         if spec.is_recorded:

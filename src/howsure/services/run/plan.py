@@ -184,6 +184,7 @@ class _RunPlanner(Struct, frozen=True):
                 limits=participants.limits(answering[name]),
                 case_flags=participants.case_flags(answering[name]),
                 replays=request.replays,
+                check_budget=participants.budget_check(answering[name]),
             )
             for (name, repeat), (side, users) in sides.items()
         )

@@ -3,8 +3,9 @@ decide live in `rules.py`, the groups in `groups.py`, the written report in `roo
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -22,6 +23,8 @@ from howsure.store.store import Store
 
 LOOKED_AT = (Verdict.FAILED, Verdict.ERRORED)
 CHUNK = 400
+PAGE = 500
+"""Results that are read at a time."""
 ASKED = frozenset(OUTCOMES.index(outcome) for outcome in ("passed", "failed", "error"))
 """The outcomes of a check that was to be judged, whether that worked or not."""
 
@@ -34,14 +37,26 @@ async def triage_run(work: Workspace, name: str) -> Triage:
 
 async def triage_stored(store: Store, run: Run) -> Triage:
     """The same as `triage_run`, with a store that is open already."""
-    facts = [each async for each in _facts(store, run)]
-    facts.sort(key=lambda each: each.position)
+    facts = sorted(await _facts(store, run), key=lambda each: each.position)
     attempts, measured = await store.columns(run.id)
     # All grades in the run of the criteria and rules that failed somewhere.
     ids = list(dict.fromkeys(part.id for each in facts for part in each.parts))
     grades: list[PartGrade] = []
     for start in range(0, len(ids), CHUNK):
         grades += await store.part_grades(run.id, ids[start : start + CHUNK])
+    previews = await store.case_previews(run.id)
+    # Of large runs this takes seconds: the service answers others meanwhile.
+    return await asyncio.to_thread(_triage, run, facts, grades, attempts, measured, previews)
+
+
+def _triage(
+    run: Run,
+    facts: Sequence[ResultFacts],
+    grades: Sequence[PartGrade],
+    attempts: AttemptColumns,
+    measured: Sequence[GradeColumn],
+    previews: Sequence[CasePreview],
+) -> Triage:
     to_judge = Counter[str]()
     for column in measured:
         if column.part_id is None:
@@ -50,7 +65,7 @@ async def triage_stored(store: Store, run: Run) -> Triage:
         tried=_tried(grades, attempts),
         graders=to_judge,
         components=_components(measured),
-        tags=_tags(attempts, await store.case_previews(run.id)),
+        tags=_tags(attempts, previews),
         candidates=Counter(attempts.candidate_names[place] for place in attempts.candidates),
     )
     beside = (part.key for each in facts if each.failed_parts(RUBRIC) for part in each.failed_parts(CRITERIA))
@@ -91,15 +106,22 @@ def attribute(run: Run, result: Result) -> Finding | None:
     return find_cause(read_facts(result, tools, retrievers), alone)
 
 
-async def _facts(store: Store, run: Run) -> AsyncIterator[ResultFacts]:
+async def _facts(store: Store, run: Run) -> list[ResultFacts]:
     """The facts of all results that did not pass, read a page at a time; transcripts are not held."""
     agent = run.pins.agent
     tools = frozenset(tool.tool_name for tool in agent.tools) if agent and agent.tools else None
     retrievers = search_tools(agent)
+
+    def read(page: Sequence[Result]) -> list[ResultFacts]:
+        return [read_facts(each, tools, retrievers) for each in page]
+
+    found: list[ResultFacts] = []
     for verdict in LOOKED_AT:
-        result: Result
-        async for result in store.iterate(run.id, verdict=verdict):
-            yield read_facts(result, tools, retrievers)
+        after: int | None = None
+        while page := await store.results(run.id, after=after, limit=PAGE, verdict=verdict):
+            found += await asyncio.to_thread(read, page)
+            after = page[-1].position
+    return found
 
 
 def _tried(grades: Iterable[PartGrade], attempts: AttemptColumns) -> dict[str, MetCounts]:

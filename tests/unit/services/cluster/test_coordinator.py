@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from howsure.services.cluster.coordinator import (
     LeasedLimiter,
     LeasedTokens,
     RateCoordinator,
+    RateCoordinatorActor,
     SharedCache,
     WorkerLeases,
     WorkerReport,
@@ -103,6 +105,21 @@ async def test_replies_are_shared() -> None:
     coordinator = RateCoordinator(None, cache=MemoryCache())
     await coordinator.put([(b"key", b"value")])
     assert (await coordinator.get(b"key"), await coordinator.get(b"other")) == (b"value", None)
+
+
+async def test_a_retry_is_given_no_reply_of_before_and_the_new_one_is_shared(tmp_path: Path) -> None:
+    replies = tmp_path / "replies.db"
+    first = RateCoordinatorActor("", None, str(replies))
+    await first.put([(b"key", b"unreadable")])
+    await first.close()
+    retrying = RateCoordinatorActor("", None, str(replies), asks_anew=True)
+    assert await retrying.get(b"key") is None
+    await retrying.put([(b"key", b"better")])
+    assert await retrying.get(b"key") == b"better"
+    await retrying.close()
+    later = RateCoordinatorActor("", None, str(replies))
+    assert await later.get(b"key") == b"better"
+    await later.close()
 
 
 async def test_progress_is_told_once_and_spending_adds_up() -> None:

@@ -242,6 +242,14 @@ async def test_settings_arrive_as_they_were_written(tmp_path: Path) -> None:
     assert arrived.location == str(tmp_path / "runs.db")
 
 
+@pytest.mark.parametrize("asks_anew", [False, True])
+async def test_workers_and_coordinator_are_told_of_a_retry(tmp_path: Path, asks_anew: bool) -> None:
+    work = place(tmp_path)
+    async with await work.store() as store:
+        config, plan = await begun(work, options(tmp_path, asks_anew=asks_anew), store)
+    assert (config.asks_anew, plan.pins.request.asks_anew) == (asks_anew, False)
+
+
 class Method:
     def __init__(self, call: Callable[..., Awaitable[Any]]) -> None:
         self.remote = call

@@ -95,7 +95,7 @@ async def test_what_was_read_may_be_sent_back(tmp_path: Path) -> None:
         second = await change_document(
             host, DocumentKind.RUBRIC, "k1", DocumentChange(body=forged, author="ana"), EVERYWHERE
         )
-        assert document_body(second) == {**document_body(first), "description": "", "severity_definitions": {}}
+        assert document_body(second) == {**document_body(first), "description": None, "severity_definitions": {}}
         assert (second.id, second.edition.version, second.edition.author) == ("k1", 2, "ana")
 
 
@@ -181,9 +181,9 @@ def a_document(kind: DocumentKind, body: Any, **fields: Any) -> Document:
 @pytest.mark.parametrize(
     ("kind", "key", "own"),
     [
-        (DocumentKind.RUBRIC, "rubric_id", {"description": "", "severity_definitions": {}, "rules": []}),
-        (DocumentKind.TEST_SET, "test_set_id", {"description": "", "items": []}),
-        (DocumentKind.QUESTION_SET, "question_set_id", {"description": "", "questions": []}),
+        (DocumentKind.RUBRIC, "rubric_id", {"description": None, "severity_definitions": {}, "rules": []}),
+        (DocumentKind.TEST_SET, "test_set_id", {"description": None, "items": []}),
+        (DocumentKind.QUESTION_SET, "question_set_id", {"description": None, "questions": []}),
         (DocumentKind.GRADERS, "config_id", {"evaluators": []}),
     ],
 )
