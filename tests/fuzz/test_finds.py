@@ -145,6 +145,7 @@ FINDS = [
         "id,input,output,expected,scores,is_root\n1,2+2,4,4,\"{'\\ud800': True}\",True\n",
     ),
     row("changed datasets .csv", "a first column called []", "[],question\n1,Hi?\n"),
+    row("templates", "a number beyond all floats", "{{ '{}'.format(1e3081) }}"),
     row("adk events", "a call that is a list", [{"author": "a", "content": {"parts": [{"function_call": ["x"]}]}}]),
     row("adk traces", "logs that are no list", [{"name": "call_llm", "logs": True}]),
     row("what functions return", "half a character", HALF),

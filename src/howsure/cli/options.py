@@ -23,6 +23,8 @@ MAX_LIMIT = 1_000_000_000
 """The largest number that a database takes."""
 MAX_REPEATS = 100_000
 """Tries of one case: a plan of more would not fit into memory."""
+ASK_ANEW = "Ask models again, without the cache."
+no_cache_option = click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help=ASK_ANEW)
 
 
 def option_callback(reader: Callable[[Any, str], Any]) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -168,11 +170,6 @@ def read_values_by_key(texts: Iterable[str], option: str) -> dict[str, tuple[str
         key, values = split_pair(text, option)
         found[key] = found.get(key, ()) + tuple(value.strip() for value in values.split(","))
     return found
-
-
-def no_cache_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    help_text = "Ask models again, without the cache."
-    return click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False, help=help_text)(command)
 
 
 def judge_options(command: Callable[..., Any]) -> Callable[..., Any]:

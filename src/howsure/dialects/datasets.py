@@ -98,9 +98,8 @@ def detect(
     path: Path, dialects: Iterable[R], importers: Iterable[Importer] = (), results: Iterable[_Recogniser] = ()
 ) -> R:
     """The one dialect that recognises the file. What one of `importers` or a reader of other tools' `results` reads is
-    refused with the command to type. A dialect with `fallback` is asked if no other one knows the file, but before a
-    `general` importer, and before one that finds it `is_plain`. Dialects of other tools are loaded, and asked, only if
-    none of the loaded ones knows it."""
+    refused with the command to type. A dialect with `fallback` is asked if no other one knows the file, but before an
+    importer that finds it `is_plain`. Dialects of other tools are loaded, and asked, only if no loaded one knows it."""
     head = _head(path)
     if _is_blank(head):
         raise DatasetInvalid(str(path), [empty_file(path)])
@@ -121,7 +120,7 @@ def detect(
             f" `howsure compare {word} OTHER` compares them as they are"
         )
     foreign = [importer for importer in importers if importer.detect(path, head)]
-    if fitting and all(_is_plain(importer, path) for importer in foreign):
+    if fitting and all(getattr(each, "is_plain", lambda _: False)(path) for each in foreign):
         return fitting[0]
     if foreign:
         raise InputError(
@@ -132,12 +131,6 @@ def detect(
     listed = ", ".join(every[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
     found = looks_like(path, head)
     raise InputError(f"{path}: not recognised: {found}; or name one with --dialect ({listed})")
-
-
-def _is_plain(importer: Importer, path: Path) -> bool:
-    """Whether a run reads the importer's file as a plain table."""
-    asked = getattr(importer, "is_plain", None)
-    return asked(path) if asked else getattr(importer, "general", False)
 
 
 def dialect_at_hand(path: Path, head: bytes, dialects: Iterable[R]) -> R | None:

@@ -166,18 +166,13 @@ def _documented_names(given: Row, spot: Spot) -> tuple[dict[str, str], list[Prob
         if not found or name in given or (name == "case_id" and "example_id" in given):
             continue
         if any(given[each] != given[found[0]] for each in found):
-            problems.append(_ambiguous(name, found, spot))
+            message = " and ".join(f"`{each}`" for each in found) + f" could each be the {name}"
+            hint, listed = f"call the one that is meant `{name}`", ", ".join(found)
+            problems.append(
+                spot.below(name).problem("ambiguous-field", message, expected=name, found=listed, hint=hint)
+            )
         names |= dict.fromkeys(found, name)
     return names, problems
-
-
-def _ambiguous(name: str, found: list[str], spot: Spot) -> Problem:
-    listed = " and ".join(f"`{each}`" for each in found)
-    hint = f"call the one that is meant `{name}`"
-    what = {"response_text": "what was answered", "candidate_name": "who answered"}[name]
-    return spot.below(name).problem(
-        "ambiguous-field", f"{listed} could each be {what}", expected=name, found=", ".join(found), hint=hint
-    )
 
 
 def _not_read(name: str, value: Any, row: Row, spot: Spot) -> Problem:
@@ -200,10 +195,10 @@ def _recorded_response(row: Row, line: int | None) -> RecordedResponse:
 
 
 _NEEDED = (
-    ("case_id", ("case_id", "example_id"), "which case is this the answer to?", ""),
+    ("case_id", ("example_id",), "which case is this the answer to?", ""),
     (
         "response_text",
-        ("response_text", "messages", "spans", "error"),
+        ("messages", "spans", "error"),
         "there is no answer here",
         " (an empty answer is an empty string)",
     ),
@@ -211,10 +206,10 @@ _NEEDED = (
 
 
 def _row_problems(row: Row, given: Row, spot: Spot) -> Iterator[Problem]:
-    for field, names, message, note in _NEEDED:
-        if not any(each in row for each in names):
+    for field, others, message, note in _NEEDED:
+        if not any(each in row for each in (field, *others)):
             found = ", ".join(f"`{each}`" for each in sorted(given)) or "none"
-            expected = ", ".join([field, *_SYNONYMS[field], *names[1:]])
+            expected = ", ".join([field, *_SYNONYMS[field], *others])
             hint = f"call it one of {expected}{note}; the fields here are: {found}"
             yield spot.below(field).problem("missing-field", message, expected=expected, found=found, hint=hint)
     for call in [*row.get("tool_calls", ()), *(c for m in row.get("messages", ()) for c in m.get("tool_calls", ()))]:

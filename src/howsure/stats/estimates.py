@@ -85,10 +85,9 @@ def estimate_mean(
     bounds: Interval | None = None,
 ) -> Estimate | None:
     """The mean with the interval that fits. `bounds` are the ends of the scale: up to half an unseen value is assumed
-    at each, so that an end that most values have reached is not taken for certain. Without them, amounts (nothing
-    below zero) have Student's t corrected for their skewness, or the interval of a lognormal distribution if they look
-    like one; other values Student's t. Values that belong together
-    count by their clusters. None if there is no value."""
+    at each, so that an end that most values have reached is not taken for certain. Without them, amounts (nothing below
+    zero) have Student's t corrected for their skewness, or the interval of a lognormal distribution if they look like
+    one; other values Student's t. Values that belong together count by their clusters. None if there is no value."""
     if not len(values):
         return None
     apart = clusters is None or len(set(clusters)) == len(clusters)

@@ -216,7 +216,7 @@ def test_two_names_for_one_field_are_not_guessed_between_and_problems_name_what_
         ("missing-field", 3, "case_id"),
         ("missing-field", 3, "response_text"),
     ]
-    assert "`response` and `answer` could each be what was answered" in errors[0].message
+    assert "`response` and `answer` could each be the response_text" in errors[0].message
     assert "the fields here are: `question`, `reply`" in errors[3].hint
 
 

@@ -44,8 +44,10 @@ class ConversationImporter(WatchedDialect):
     """JSONL or CSV of finished conversations."""
 
     name = "conversations"
-    general = True
-    """Runs read such a file as a plain table; it is asked where files are converted."""
+
+    def is_plain(self, path: Path) -> bool:
+        """Runs read such a file as a plain table; this reads it where files are converted."""
+        return True
 
     def detect(self, path: Path, head: bytes) -> bool:
         columns = head_columns(path, head)

@@ -191,9 +191,8 @@ JINJA = _sandbox(lambda value: value, StrictUndefined)
 NUNJUCKS = _sandbox(_as_javascript, Undefined)
 
 
-FAULTS = (
-    TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, RecursionError, MemoryError,
-)  # fmt: skip
+FAULTS = (TemplateError, TypeError, ValueError, LookupError, ArithmeticError, AttributeError, NameError,
+          RecursionError, MemoryError)  # fmt: skip
 
 
 @lru_cache(maxsize=512)

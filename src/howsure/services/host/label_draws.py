@@ -9,6 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from howsure.errors import PlanRefused
+from howsure.model.case import Case, opening
+from howsure.model.expectation import ReferenceAnswer
 from howsure.model.label import HumanLabel, Opinion
 from howsure.model.run import Run
 from howsure.services.host.labels import LabelInput, LabelQuestion, build_label, label_questions
@@ -31,6 +33,8 @@ class LabelLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     grader: str
     criterion_id: str = ""
     question: str = ""
+    input: str = ""
+    expected: str = ""
     answer: str = ""
     drawn: float
     run: str
@@ -58,6 +62,8 @@ class LabelDraw(Struct, frozen=True, kw_only=True):
                 grader=each.grade.name,
                 criterion_id=each.grade.part.id if each.grade.part else "",
                 question=each.grade.part.text if each.grade.part else f"Does it pass on {each.grade.name}?",
+                input=opening(each.result.case.input)[:MAX_TEXT],
+                expected=_expected(each.result.case)[:MAX_TEXT],
                 answer=each.result.transcript.answer[:MAX_TEXT] if each.result.transcript else "",
                 drawn=each.drawn or 1.0,
                 run=self.run,
@@ -65,6 +71,10 @@ class LabelDraw(Struct, frozen=True, kw_only=True):
             )
             for each in self.questions
         ]
+
+
+def _expected(case: Case) -> str:
+    return " / ".join(text for each in case.expectations if isinstance(each, ReferenceAnswer) for text in each.answers)
 
 
 async def draw_next(work: Workspace, name: str, number: int, by: DrawKind, sources: Sequence[str] = ()) -> LabelDraw:

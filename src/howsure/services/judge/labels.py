@@ -43,8 +43,7 @@ SCHEMA: dict[str, Any] = {
         "annotator": _NAME,
         "run": _NAME,
         "drawn": {"type": "number", "minimum": 1e-9, "maximum": 1e9},
-        "question": {},
-        "answer": {},
+        **{name: {} for name in ("question", "input", "expected", "answer")},
     },
 }
 KNOWN = tuple(SCHEMA["properties"])
