@@ -28,9 +28,11 @@ def test_pass_hat_k_of_the_airline_tasks_by_hand(shared_data: Callable[..., Path
     # At least one of k: a task passed once is hit by k of its four tries.
     assert [each.value for each in at if each] == [0.125, 0.25, 0.375, 0.5]
     intervals = [each.interval for each in hat if each]
-    # Half a task at 0 and half at 1 besides: mean 1.75 / 11, mean of squares .8125 / 11, a twelfth of the spread.
-    centre, variance = 1.75 / 11, (0.8125 / 11 - (1.75 / 11) ** 2) / 12
-    strength = centre * (1 - centre) / variance - 1
-    by_hand = beta(centre * strength, (1 - centre) * strength).ppf([0.025, 0.975])
+    # Ten tasks and, unseen, half a one: at 0 for the lower end, at 1 for the upper. Fewer than twenty tasks: 96 %.
+    ends = [(1.25 / 10.5, 0.3125 / 10.5, 0.02), (1.75 / 10.5, 0.8125 / 10.5, 0.98)]
+    by_hand = []
+    for centre, squares, tail in ends:
+        strength = centre * (1 - centre) / ((squares - centre**2) / 11.5) - 1
+        by_hand.append(beta(centre * strength, (1 - centre) * strength).ppf(tail))
     assert intervals[0] == pytest.approx(by_hand, abs=1e-6)
     assert intervals[3] == pytest.approx((0.0, 0.3085), abs=1e-4), "none of ten, exactly"

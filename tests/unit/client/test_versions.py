@@ -40,7 +40,7 @@ async def test_a_dataset_has_versions(client: AsyncClient) -> None:
     changed = {"name": "house.jsonl", "content": lines(case(2, "Who else?"), case(3)), "note": "clearer"}
     second = await client.datasets.change(first.dataset_id, changed, version=1)
     assert (second.version, second.cases, second.note) == (2, 2, "clearer")
-    assert [(each.version, each.note) for each in second.changelog or ()] == [(2, "clearer"), (1, "")]
+    assert [(each.version, each.note) for each in second.changelog or ()] == [(2, "clearer"), (1, None)]
     listed = [each async for each in client.datasets.versions(first.dataset_id)]
     assert [(each.version, each.cases, each.changelog) for each in listed] == [(2, 2, None), (1, None, None)]
     assert [each.version async for each in client.datasets.versions(first.dataset_id, most=1)] == [2]
