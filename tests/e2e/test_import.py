@@ -149,6 +149,10 @@ def spoil(name: str, path: Path) -> None:
                 b"header.json"
             )  # before it, in the directory of the archive, stands where the member begins
             path.write_bytes(text[: at - 4] + (len(text) - 10).to_bytes(4, "little") + text[at:])
+        case "member larger than the file":
+            text = inspect_archive(path, [inspect_sample(1)]).read_bytes()
+            at = text.rindex(b"header.json") - 26  # its packed size
+            path.write_bytes(text[:at] + (0x7FFFFFFF).to_bytes(4, "little") + text[at + 4 :])
         case "no header":
             inspect_archive(path, [inspect_sample(1)], header=False)
         case _:
@@ -164,6 +168,7 @@ def spoil(name: str, path: Path) -> None:
     ("cut archive", "log.eval", "broken-archive"),
     ("broken member", "log.eval", "broken-archive"),
     ("member past the end", "log.eval", "broken-archive"),
+    ("member larger than the file", "log.eval", "broken-archive"),
     ("no header", "log.eval", "unfinished-log"),
     ("bomb", "log.eval", "archive-too-large"),
 ])  # fmt: skip

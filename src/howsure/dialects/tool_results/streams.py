@@ -318,6 +318,8 @@ class ResultsArchive:
         ValueError."""
         info = self.members[name]
         try:
+            if info.compress_size > self._size:
+                raise BadZipFile("it promises more than the archive holds")
             text = self._unpack_zstd(info) if info.compress_type == ZSTD else self._zip.read(info)
         except (BadZipFile, ZlibError, EOFError, OSError, NotImplementedError, RuntimeError) as error:
             raise container_fault(self._path, "broken-archive", f"{name} cannot be unpacked: {error}") from error
@@ -344,9 +346,8 @@ class ResultsArchive:
             raise BadZipFile("no member begins at its place")
         name_size, extra_size = unpack("<26xHH", head)
         file.seek(name_size + extra_size, 1)
-        packed = file.read(min(info.compress_size, self._size))
         try:
-            reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+            reader = zstandard.ZstdDecompressor().stream_reader(file.read(info.compress_size), read_across_frames=True)
             text: bytes = reader.read(info.file_size + 1)
         except zstandard.ZstdError as error:
             raise BadZipFile(str(error)) from error
